@@ -1,0 +1,1 @@
+"""What a table and a question are, and one reader per benchmark. Knows no torch."""

@@ -1,0 +1,69 @@
+"""The types that every reader produces and everything later consumes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Coordinate = tuple[int, int]
+"""A body cell as (row, column), both counted from 0; the header is not a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The text of one cell and the keys of the passages it links to, in order."""
+
+    text: str
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A header and body rows of equal width.
+
+    Raises:
+        ValueError: a row is not as wide as the header.
+    """
+
+    id: str
+    header: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"table {self.id!r}: row {number} has {len(row)} cells, the header has {len(self.header)}"
+                )
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def num_columns(self) -> int:
+        return len(self.header)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question about a table, with what its cells link to and, where known, the answer.
+
+    Attributes:
+        passages: link -> text, for every link of the table.
+        answers: the answer strings; None where the split is blind.
+        candidates: body cells whose text or linked passages contain the answer, row-major
+            (paper section 5, checklist 35); empty where none does or the split is blind.
+        subset: the official class of the answer: "table", "passage", "missing"; "" where unknown.
+        reasoning: the kind of reasoning, where the data names it (the sample does); else "".
+    """
+
+    id: str
+    question: str
+    table: Table
+    answers: tuple[str, ...] | None = None
+    passages: Mapping[str, str] = field(default_factory=dict)
+    candidates: tuple[Coordinate, ...] = ()
+    subset: str = ""
+    reasoning: str = ""
