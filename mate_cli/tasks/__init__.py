@@ -1,0 +1,1 @@
+"""One file per kind of task, each with its loss and its prediction."""

@@ -1,0 +1,103 @@
+"""Cell selection (PointR stage 1): a softmax over the body cells of a table and its weakly supervised loss.
+
+Everything here works on packed cells: ``cell_logits`` is ``[cells]`` over all documents of a micro-batch and
+``cell_document`` ``[cells]`` says which document each belongs to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from mate_cli.tables.table import Coordinate
+
+Objective = Literal["mml", "hard_em", "uniform"]
+OBJECTIVES: tuple[str, ...] = get_args(Objective)
+
+
+@dataclass(frozen=True, slots=True)
+class CellPrediction:
+    """The cells of one question, best first, with their probabilities (they sum to 1 over the table)."""
+
+    id: str
+    cells: tuple[Coordinate, ...]
+    probabilities: tuple[float, ...]
+
+
+def cell_log_probabilities(cell_logits: Tensor, cell_document: Tensor, documents: int) -> Tensor:
+    """Log-softmax of the cell logits within each document (paper section 5.1, checklist 32).
+
+    The softmax runs over the body cells that are present; header and question take no part (upstream leaves
+    this open, spec 4.4). float32 or float64 ``[cells]`` in, the same out.
+    """
+    return cell_logits - _logsumexp(cell_logits, cell_document, documents)[cell_document]
+
+
+def cell_loss(
+    cell_logits: Tensor, cell_document: Tensor, is_candidate: Tensor, documents: int, objective: Objective = "mml"
+) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of the cell softmax against a target spread over the candidate cells.
+
+    The target q holds no gradient. ``mml``: the model's own distribution restricted to the candidates, so that
+    the gradient is the one of -log sum_C p (paper section 5.1; checklist 33, 34); ``hard_em``: all mass on the
+    likeliest candidate (the first of equals); ``uniform``: equal mass on each.
+
+    Args:
+        cell_logits: float ``[cells]``; cell_document: int64 ``[cells]``; is_candidate: bool ``[cells]``.
+
+    Returns:
+        the loss of each document ``[documents]``, 0 where it has no candidate, and whether it has one, bool
+        ``[documents]``.
+    """
+    log_p = cell_log_probabilities(cell_logits, cell_document, documents)
+    chosen, document = is_candidate.nonzero().squeeze(1), cell_document[is_candidate]
+    target = _TARGETS[objective](log_p[chosen].detach(), document, documents)
+    loss = log_p.new_zeros(documents).index_add(0, document, -target * log_p[chosen])
+    scorable = torch.zeros(documents, dtype=torch.bool, device=loss.device).index_fill(0, document, True)
+    return loss, scorable
+
+
+def rank_cells(
+    ids: list[str], cell_logits: Tensor, cell_document: Tensor, cell_row: Tensor, cell_column: Tensor
+) -> list[CellPrediction]:
+    """One ranking per document: probability descending, of equals the earlier cell first (checklist 37, 38)."""
+    probability = cell_log_probabilities(cell_logits.float(), cell_document, len(ids)).exp().cpu()
+    rows, columns, document = cell_row.tolist(), cell_column.tolist(), cell_document.cpu()
+    predictions = []
+    for number, example_id in enumerate(ids):
+        own = (document == number).nonzero().squeeze(1)
+        own = own[torch.sort(probability[own], descending=True, stable=True).indices]
+        cells = tuple((rows[i], columns[i]) for i in own.tolist())
+        predictions.append(CellPrediction(example_id, cells, tuple(probability[own].tolist())))
+    return predictions
+
+
+def _logsumexp(values: Tensor, group: Tensor, groups: int) -> Tensor:
+    """log sum exp of ``values`` within each group, ``[groups]``; -inf for an empty one."""
+    peak = values.new_full((groups,), -torch.inf).scatter_reduce(0, group, values.detach(), "amax")
+    total = values.new_zeros(groups).index_add(0, group, (values - peak[group]).exp())
+    return total.log() + peak
+
+
+def _mml_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
+    return (log_p - _logsumexp(log_p, document, documents)[document]).exp()
+
+
+def _hard_em_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
+    best = log_p.new_full((documents,), -torch.inf).scatter_reduce(0, document, log_p, "amax")
+    place = torch.arange(len(log_p), device=log_p.device)
+    candidate_place = torch.where(log_p == best[document], place, len(log_p))
+    first = torch.full((documents,), len(log_p), device=log_p.device)
+    first = first.scatter_reduce(0, document, candidate_place, "amin")
+    return (place == first[document]).to(log_p.dtype)
+
+
+def _uniform_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
+    count = log_p.new_zeros(documents).index_add(0, document, torch.ones_like(log_p))
+    return count.reciprocal()[document]
+
+
+_TARGETS = {"mml": _mml_target, "hard_em": _hard_em_target, "uniform": _uniform_target}

@@ -1,0 +1,1 @@
+"""The experiment loop: Lightning module and data, optimizer, checkpoints, run folder, devices."""

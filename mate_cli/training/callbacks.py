@@ -1,0 +1,154 @@
+"""Checkpoints, interruption and progress of a training run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import Callback
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mate_cli.training.module import CellSelectionModule
+from mate_cli.training.run_folder import RunFolder
+
+
+class TrainingInterrupted(Exception):
+    """Training stopped on request; the last checkpoint holds the step that was reached."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"stopped at step {step}")
+        self.step = step
+
+
+class Checkpoints(Callback):
+    """Keeps the last trainer state and the best model, each written aside and renamed.
+
+    Both are saved between optimizer steps only, so a run resumed from the last one goes on exactly as the
+    undisturbed run did.
+    """
+
+    def __init__(self, folder: RunFolder, save_every: int, validate_every: int) -> None:
+        self.folder, self.save_every, self.validate_every = folder, save_every, validate_every
+        self.best_score: float | None = None
+
+    @property
+    def state_key(self) -> str:
+        return "checkpoints"
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best_score": self.best_score}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.best_score = state_dict["best_score"]
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        step = trainer.global_step
+        # A step that validates saves after it, so that the best score is in the state.
+        if _ends_step(trainer) and step % self.save_every == 0 and step % self.validate_every:
+            self.save_last(trainer)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        assert isinstance(pl_module, CellSelectionModule)
+        score = pl_module.validation_score
+        if self.best_score is None or score > self.best_score:
+            self.best_score = score
+            pl_module.model.save(self.folder.best_model)
+        self.save_last(trainer)
+
+    def save_last(self, trainer: pl.Trainer) -> None:
+        temporary = Path(f"{self.folder.last_checkpoint}.tmp")
+        trainer.save_checkpoint(temporary)
+        os.replace(temporary, self.folder.last_checkpoint)
+        self.folder.set_status("running", step=trainer.global_step)
+
+
+class Interruption(Callback):
+    """On the first Ctrl-C or SIGTERM finishes the optimizer step, saves and stops; on the second stops at once."""
+
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self.checkpoints = checkpoints
+        self.requested = False
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._previous[number] = signal.signal(number, self._request)
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        if self.requested and _ends_step(trainer):
+            self.checkpoints.save_last(trainer)
+            raise TrainingInterrupted(trainer.global_step)
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous.clear()
+
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        Console(stderr=True).print("stopping after this step, then saving (press Ctrl-C again to stop at once)")
+
+
+class ProgressReport(Callback):
+    """A bar on a terminal, a line now and then elsewhere (log files, batch systems)."""
+
+    def __init__(self, console: Console, seconds_between_lines: float = 20.0) -> None:
+        self.console, self.seconds_between_lines = console, seconds_between_lines
+        self._bar: Progress | None = None
+        self._started = self._last_line = 0.0
+        self._first_step = self._examples = 0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._started = self._last_line = time.monotonic()
+        self._first_step = trainer.global_step
+        if self.console.is_terminal:
+            self._bar = Progress(
+                TextColumn("training"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[facts]}"),
+                TimeRemainingColumn(),
+                console=self.console,
+            )
+            self._bar.add_task("train", total=trainer.max_steps, completed=trainer.global_step, facts="")
+            self._bar.start()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self._examples += len(batch.ids)
+        if not _ends_step(trainer):
+            return
+        seconds = time.monotonic() - self._started
+        loss = trainer.callback_metrics.get("loss")
+        facts = f"loss {float(loss):.3f}" if loss is not None else ""
+        facts += f"  {self._examples * trainer.world_size / seconds:.1f} examples/s"
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=trainer.global_step, facts=facts)
+        elif time.monotonic() - self._last_line > self.seconds_between_lines:
+            self._last_line = time.monotonic()
+            left = seconds / (trainer.global_step - self._first_step) * (trainer.max_steps - trainer.global_step)
+            self.console.print(f"step {trainer.global_step}/{trainer.max_steps}  {facts}  {left / 60:.1f} min left")
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        assert isinstance(pl_module, CellSelectionModule)
+        self.console.print(f"step {trainer.global_step}  dev Hits@1 {100 * pl_module.validation_score:.1f}")
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _ends_step(trainer: pl.Trainer) -> bool:
+    """Whether the micro-batch that has just run completed an optimizer step."""
+    done: int = trainer.fit_loop.epoch_loop.batch_progress.current.ready
+    return done % trainer.accumulate_grad_batches == 0

@@ -1,0 +1,67 @@
+"""The Lightning data module: encoded examples to packed micro-batches with their plans."""
+
+from __future__ import annotations
+
+import signal
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+from torch.utils.data import DataLoader
+
+from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.training.sampler import StepSampler
+
+
+class CellDataModule(pl.LightningDataModule):
+    """Serves encoded rows to training, in the order of ``StepSampler``, and to validation, in their own.
+
+    Args:
+        train, dev: encoded rows (map-style, with a ``has_candidate`` column).
+        workers: processes that build batches and plans; 0 builds them in the training process.
+    """
+
+    def __init__(
+        self, train: Any, dev: Any, collator: Collator, batch: int, micro_batch: int, steps: int, seed: int, workers: int
+    ) -> None:
+        super().__init__()
+        self.train, self.dev, self.collator = train, dev, collator
+        self.batch, self.micro_batch, self.steps = batch, micro_batch, steps
+        self.seed, self.workers = seed, workers
+        self._scorable = np.asarray(train["has_candidate"], dtype=bool)
+        self.scorable_in_step = lru_cache(maxsize=2)(self._scorable_in_step)
+
+    def train_dataloader(self) -> DataLoader[Batch]:
+        assert self.trainer is not None
+        sampler = self._sampler(self.trainer.global_step, self.trainer.global_rank, self.trainer.world_size)
+        return batch_loader(self.train, self.collator, self.workers, batch_sampler=sampler)
+
+    def val_dataloader(self) -> DataLoader[Batch]:
+        return batch_loader(self.dev, self.collator, self.workers, batch_size=self.micro_batch)
+
+    def _scorable_in_step(self, step: int) -> int:
+        """Examples of an optimizer step, over all ranks, that have a candidate: what its loss is divided by."""
+        return int(self._scorable[self._sampler().step_indices(step)].sum())
+
+    def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:
+        return StepSampler(
+            len(self._scorable), self.batch, self.micro_batch, self.steps, self.seed, start, rank, world_size
+        )
+
+
+def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -> DataLoader[Batch]:
+    """A loader that collates in ``workers`` processes and leaves Ctrl-C to the main one."""
+    return DataLoader(
+        rows,
+        collate_fn=collator,
+        num_workers=workers,
+        worker_init_fn=_ignore_interrupts,
+        prefetch_factor=4 if workers else None,
+        **batching,
+    )
+
+
+def _ignore_interrupts(worker: int) -> None:
+    del worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,69 @@
+"""The optimizer and learning-rate schedule of BERT (checklist 36, 121; spec-upstream 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+_NO_DECAY = ("bias", "LayerNorm")
+# Far enough along that 1 - beta ** step is 1 to the last digit: Adam without bias correction.
+_LATE_STEP = 1e6
+
+
+class BertAdamW(torch.optim.AdamW):
+    """Adam as BERT has it: no bias correction, epsilon 1e-6, weight decay decoupled from the gradient.
+
+    It is torch's AdamW (with its fused kernel) told from the start that the bias has died out, which leaves
+    ``p -= lr * (m / (sqrt(v) + eps) + decay * p)``.
+    """
+
+    def __init__(self, groups: list[dict[str, Any]], lr: float) -> None:
+        fused = all(p.device.type in ("cpu", "cuda") for group in groups for p in group["params"])
+        super().__init__(groups, lr=lr, betas=(0.9, 0.999), eps=1e-6, fused=fused)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self.state[parameter] = {
+                    "step": torch.tensor(_LATE_STEP, dtype=torch.float32, device=parameter.device),
+                    "exp_avg": torch.zeros_like(parameter),
+                    "exp_avg_sq": torch.zeros_like(parameter),
+                }
+
+
+def parameter_groups(
+    model: nn.Module, lr: float, weight_decay: float, new: Collection[str] = (), new_lr: float | None = None
+) -> list[dict[str, Any]]:
+    """Split the parameters by weight decay (none for biases and LayerNorm) and learning rate.
+
+    Args:
+        new: names of parameters that no checkpoint filled; they learn at ``new_lr`` where that is given.
+    """
+    groups: dict[tuple[float, float], list[Tensor]] = {}
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        decay = 0.0 if any(part in name for part in _NO_DECAY) else weight_decay
+        rate = new_lr if new_lr is not None and name in new else lr
+        groups.setdefault((decay, rate), []).append(parameter)
+    return [{"params": params, "weight_decay": decay, "lr": rate} for (decay, rate), params in groups.items()]
+
+
+def linear_schedule(steps: int, warmup: float) -> Callable[[int], float]:
+    """The learning rate's factor at each step: up in a line from 1/N over the warm-up, down in a line to 0.
+
+    The N warm-up steps start at 1/N, not at 0 (the release's first step may do nothing, spec 7.12), and as in
+    the release the decay has already run when warm-up ends.
+
+    Args:
+        steps: optimizer steps of the whole run; warmup: their share that warms up.
+    """
+    warmup_steps = int(steps * warmup)
+
+    def factor(step: int) -> float:
+        if step < warmup_steps:
+            return (step + 1) / warmup_steps
+        return max(0.0, 1.0 - step / steps)
+
+    return factor

@@ -1,0 +1,176 @@
+"""The folder of one run: everything needed to trust it, resume it and use its model.
+
+::
+
+    config.yaml        the resolved configuration
+    environment.json   command line, git state, versions, machine, seed
+    status.json        state (running, done, interrupted, failed), step, times
+    metrics.csv        what training logged, by step
+    metrics.json       the final scores, the baselines beside them
+    predictions.jsonl  one ranking per question
+    last.ckpt          the trainer's state, to resume from
+    best/              the best model: config.json, model.safetensors, vocabulary
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mate_cli.errors import UserError
+
+_PACKAGES = ("mate-cli", "torch", "pytorch-lightning", "transformers", "tokenizers", "datasets", "scikit-learn", "numpy")
+
+
+class RunFolder:
+    """Paths and records of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config_file = path / "config.yaml"
+        self.last_checkpoint = path / "last.ckpt"
+        self.best_model = path / "best"
+        self.metrics_file = path / "metrics.json"
+        self.predictions_file = path / "predictions.jsonl"
+
+    def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
+        """Create the folder for ``config``, or check that it may be gone on with.
+
+        Returns:
+            whether the folder is new (so that a failed start may remove it again).
+
+        Raises:
+            UserError: the folder holds another run, or cannot be written.
+        """
+        try:
+            is_new = self._claim(resume, overwrite, config)
+            probe = self.path / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise UserError(
+                f"cannot write the run folder {self.path}: {error.strerror}; choose another with paths.runs=DIR"
+            ) from error
+        return is_new
+
+    def _claim(self, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
+        if not self.config_file.exists():
+            is_new = not self.path.exists()
+            self.path.mkdir(parents=True, exist_ok=True)
+            return is_new
+        if overwrite:
+            shutil.rmtree(self.path)
+            self.path.mkdir()
+            return True
+        if not resume:
+            raise UserError(
+                f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on with it, "
+                "overwrite=true starts it anew, name=NAME starts another"
+            )
+        self._check_same_run(config)
+        return False
+
+    def _check_same_run(self, config: Mapping[str, Any]) -> None:
+        stored = yaml.safe_load(self.config_file.read_text())
+        differing = sorted(_differences(stored, config))
+        if differing:
+            raise UserError(
+                f"cannot resume {self.path}: it was made with another {', '.join(differing[:4])}; "
+                "repeat its settings, or start another run with name=NAME"
+            )
+
+    def record_start(self, config: Mapping[str, Any], command: list[str]) -> None:
+        """Write the configuration and the environment, once nothing more can be wrong with them."""
+        write_text(self.config_file, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
+        write_json(self.path / "environment.json", environment(command))
+
+    def status(self) -> dict[str, Any]:
+        try:
+            return json.loads((self.path / "status.json").read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def set_status(self, state: str, **facts: Any) -> None:
+        """Record the state of the run; earlier facts stay unless named again."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **facts})
+
+    def write_metrics(self, metrics: Mapping[str, Any]) -> None:
+        write_json(self.metrics_file, metrics)
+
+    def write_predictions(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        write_text(self.predictions_file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def environment(command: list[str]) -> dict[str, Any]:
+    """Where a number came from: command line, git commit, versions, machine."""
+    return {
+        "command": command,
+        "git": _git_state(),
+        "python": sys.version.split()[0],
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "machine": {"system": platform.platform(), "cpu": platform.processor() or platform.machine()},
+        "cpu_count": os.cpu_count(),
+    }
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that no reader ever sees half of it."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def _git_state() -> dict[str, Any] | None:
+    """Commit of the code that runs, and whether it was changed since; None where it is not a checkout."""
+    here = Path(__file__).resolve().parents[2]
+    if not (here / ".git").exists():
+        return None
+    try:
+        commit = _git(here, "rev-parse", "HEAD")
+        return {"commit": commit, "dirty": bool(_git(here, "status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+# Settings that say where and how a run is carried out, not what it computes.
+_CIRCUMSTANCES = {"resume", "overwrite", "paths", "logger", "name"}
+
+
+def _differences(stored: Any, current: Any, key: str = "") -> list[str]:
+    """Dotted keys whose values differ between two plain configurations."""
+    if isinstance(stored, dict) and isinstance(current, Mapping):
+        found: list[str] = []
+        for name in {*stored, *current}:
+            if not key and name in _CIRCUMSTANCES:
+                continue
+            found += _differences(stored.get(name), current.get(name), f"{key}.{name}" if key else name)
+        return found
+    return [] if stored == current else [key]

@@ -1,0 +1,52 @@
+"""The order of training examples: a function of seed and step, whatever the start, the ranks, the micro-batch."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mate_cli.training.sampler import StepSampler
+
+
+@given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 3), st.integers(1, 12), st.integers(0, 5))
+def test_a_late_start_continues_the_same_stream(examples, micro, accumulation, steps, seed):
+    whole = StepSampler(examples, micro * accumulation, micro, steps, seed)
+    start = steps // 2
+    late = StepSampler(examples, micro * accumulation, micro, steps, seed, start=start)
+    assert list(late) == list(whole)[start * accumulation :]
+    assert len(late) == len(whole) == len(list(whole))
+
+
+@given(st.integers(1, 40), st.integers(0, 5))
+def test_each_pass_sees_every_example_once(examples, seed):
+    batch = 4
+    sampler = StepSampler(examples, batch, 2, steps=examples, seed=seed)
+    stream = [i for indices in sampler for i in indices]
+    assert len(stream) == batch * examples
+    assert Counter(stream) == dict.fromkeys(range(examples), batch)
+    for start in range(0, len(stream), examples):
+        assert sorted(stream[start : start + examples]) == list(range(examples))
+
+
+def test_passes_are_shuffled_differently_and_by_the_seed():
+    def order(seed, step):
+        return StepSampler(100, 100, 10, 2, seed).step_indices(step)
+
+    assert not np.array_equal(order(0, 0), order(0, 1))
+    assert not np.array_equal(order(0, 0), order(1, 0))
+
+
+@given(st.integers(1, 4), st.integers(1, 3))
+def test_ranks_share_each_step(world_size, micro):
+    batch = world_size * micro * 2
+    ranks = [StepSampler(50, batch, micro, 3, 0, rank=r, world_size=world_size) for r in range(world_size)]
+    by_step = np.array([[i for m in s for i in m] for s in ranks]).reshape(world_size, 3, -1)
+    for step in range(3):
+        assert sorted(by_step[:, step].ravel()) == sorted(ranks[0].step_indices(step))
+
+
+def test_a_batch_that_does_not_divide_is_refused():
+    with pytest.raises(ValueError, match="does not divide"):
+        StepSampler(10, 5, 2, 1, 0)
