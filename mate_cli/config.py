@@ -1,4 +1,4 @@
-"""The typed configuration of every command: one dataclass per group, each key with its meaning and its limits.
+"""The typed configuration of every command: a dataclass per group, each key with its meaning and limits.
 
 Hydra fills these classes from ``conf/`` and the command line; commands receive the objects, never a
 ``DictConfig``. ``key()`` holds what the key means (shown by ``mate COMMAND --help``) beside what it may be
@@ -7,12 +7,20 @@ Hydra fills these classes from ``conf/`` and the command line; commands receive 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from dataclasses import dataclass, field
+import re
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING
+import yaml  # type: ignore[import-untyped]
+from omegaconf import MISSING, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from mate_cli.config_rules import problems, unknown_name
+from mate_cli.errors import UserError
 
 ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
 BACKENDS = ("auto", "eager", "dense", "ragged")
@@ -27,6 +35,9 @@ READERS = ("sample", "hybridqa")
 SOURCES = ("random", "package", "folder", "hub")
 SPLITS = ("train", "dev", "test")
 STRATEGIES = ("auto", "ddp")
+
+# Keys that decide where a run is written and how it is told, not what comes out.
+NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
 
 
 def key(
@@ -48,11 +59,6 @@ def key(
     limits = {"choices": choices, "low": low, "above": above, "high": high, "below": below}
     meaning = {name: limit for name, limit in limits.items() if limit is not None}
     return field(default=default, metadata={"doc": doc, "text": text, **meaning})
-
-
-def group(kind: type, doc: str) -> Any:
-    """A nested group of keys."""
-    return field(default_factory=kind, metadata={"doc": doc})
 
 
 @dataclass
@@ -79,7 +85,7 @@ class ModelConfig:
     name: str = key(MISSING, "name of the option")
     heads: str = key("mate", "mate: row heads and column heads; full: everything attends", choices=HEADS)
     row_ratio: float = key(0.5, "share of row heads; the rest are column heads", low=0, high=1)
-    attention: AttentionConfig = group(AttentionConfig, "how the pattern is computed")
+    attention: AttentionConfig = field(default_factory=AttentionConfig)
 
 
 @dataclass
@@ -88,7 +94,8 @@ class BackboneConfig:
 
     name: str = key(MISSING, "name of the option")
     source: str = key(
-        MISSING, "where the weights come from: random, a Python package, a folder, the hub's cache",
+        MISSING,
+        "where the weights come from: random, a Python package, a folder, the hub's cache",
         choices=SOURCES,
     )
     package: str | None = key(None, "source=package: Python package that ships weights and vocabulary")
@@ -103,6 +110,16 @@ class BackboneConfig:
     heads: int = key(4, "source=random: number of attention heads", low=1)
     intermediate: int = key(256, "source=random: width of the feed-forward layer", low=1)
     max_positions: int = key(512, "source=random: number of position embeddings", low=1)
+
+    def problems(self) -> list[str]:
+        """Keys that the source needs or that contradict each other."""
+        needed = {"package": self.package, "folder": self.path, "hub": self.hub_id}
+        names = {"package": "package", "folder": "path", "hub": "hub_id"}
+        if self.source in needed and needed[self.source] is None:
+            return [f"{names[self.source]} is missing: source={self.source} needs it"]
+        if self.source == "random" and self.hidden % max(self.heads, 1):
+            return [f"hidden={self.hidden} cannot be divided among heads={self.heads}"]
+        return []
 
 
 @dataclass
@@ -123,6 +140,12 @@ class ScheduleConfig:
     validate_every: int | None = key(None, "steps between validations; null: only at the end", low=1)
     save_every: int = key(200, "steps between checkpoints", low=1)
 
+    def problems(self) -> list[str]:
+        """Exactly one of steps and epochs says how long to train."""
+        if (self.steps is None) == (self.epochs is None):
+            return ["steps and epochs: set exactly one of them, the other to null"]
+        return []
+
 
 @dataclass
 class TaskConfig:
@@ -135,9 +158,7 @@ class TaskConfig:
     sentences: int = key(5, "sentences of linked passages added to the cells, per question", low=0)
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
     default_schedule: str = key(MISSING, "the schedule where none is named")
-    schedules: dict[str, ScheduleConfig] = field(
-        default_factory=dict, metadata={"doc": "the schedules of the task, by name"}
-    )
+    schedules: dict[str, ScheduleConfig] = field(default_factory=dict)
 
 
 @dataclass
@@ -148,9 +169,13 @@ class HardwareConfig:
     accelerator: str = key("auto", "kind of device", choices=ACCELERATORS)
     devices: int | None = key(None, "devices per machine; null: all (cpu: one process)", low=1)
     nodes: int = key(1, "machines", low=1)
-    precision: str = key("auto", "arithmetic of the model; auto: bf16-mixed where it pays", choices=PRECISIONS)
+    precision: str = key(
+        "auto", "arithmetic of the model; auto: bf16-mixed where it pays", choices=PRECISIONS
+    )
     strategy: str = key("auto", "how devices work together", choices=STRATEGIES)
-    micro_batch: int = key(MISSING, "examples per device and pass; the rest of the batch is accumulated", low=1)
+    micro_batch: int = key(
+        MISSING, "examples per device and pass; the rest of the batch is accumulated", low=1
+    )
     workers: int | None = key(None, "processes that load data; null: by the number of cores", low=0)
 
 
@@ -166,12 +191,12 @@ class LoggerConfig:
 class TrainConfig:
     """Train a model on a task; keep the best and the last checkpoint."""
 
-    task: TaskConfig = group(TaskConfig, "data and schedules")
-    model: ModelConfig = group(ModelConfig, "attention pattern")
-    backbone: BackboneConfig = group(BackboneConfig, "starting weights")
-    hardware: HardwareConfig = group(HardwareConfig, "where to run")
-    logger: LoggerConfig = group(LoggerConfig, "where the curves go")
-    paths: PathsConfig = group(PathsConfig, "where things are written")
+    task: TaskConfig = field(default_factory=TaskConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "name of one of the task's schedules; null: its default")
     data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
     name: str | None = key(None, "name of the run folder; null: made from the configuration", text=True)
@@ -179,17 +204,30 @@ class TrainConfig:
     overwrite: bool = key(False, "replace the run of that name")
     seed: int = key(0, "seed of everything random", low=0, high=2**32 - 1)
 
+    def problems(self) -> list[str]:
+        """The schedule exists; a run is either continued or replaced."""
+        both = (
+            ["resume and overwrite: set at most one of them to true"]
+            if self.resume and self.overwrite
+            else []
+        )
+        return schedule_problems(self) + both
+
 
 @dataclass
 class PrepareConfig:
     """Read, check and encode the data of a task into the cache."""
 
-    task: TaskConfig = group(TaskConfig, "data and schedules")
-    backbone: BackboneConfig = group(BackboneConfig, "whose vocabulary")
-    paths: PathsConfig = group(PathsConfig, "where things are written")
+    task: TaskConfig = field(default_factory=TaskConfig)
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
     workers: int | None = key(None, "processes that encode; null: by the number of cores", low=1)
+
+    def problems(self) -> list[str]:
+        """The schedule exists."""
+        return schedule_problems(self)
 
 
 @dataclass
@@ -197,8 +235,8 @@ class EvaluateConfig:
     """Score a trained run on a split with the official metric."""
 
     run: str = key(MISSING, "run folder", text=True)
-    hardware: HardwareConfig = group(HardwareConfig, "where to run")
-    paths: PathsConfig = group(PathsConfig, "where things are written")
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True)
 
@@ -210,8 +248,8 @@ class PredictConfig:
     run: str = key(MISSING, "run folder", text=True)
     table: str = key(MISSING, "CSV file; its first line is the header", text=True)
     question: str = key(MISSING, "the question, as it is", text=True)
-    hardware: HardwareConfig = group(HardwareConfig, "where to run")
-    paths: PathsConfig = group(PathsConfig, "where things are written")
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
     top: int = key(5, "how many cells to show", low=1)
     output: str = key("rich", "a marked table, or JSON", choices=OUTPUTS)
 
@@ -238,8 +276,15 @@ ROOTS: dict[str, type] = {
 }
 
 
+def schedule_problems(config: TrainConfig | PrepareConfig) -> list[str]:
+    """A line where the schedule that the configuration asks for does not exist."""
+    name = config.schedule or config.task.default_schedule
+    known = config.task.schedules
+    return [] if name in known else [unknown_name("schedule", name, known)]
+
+
 def active_schedule(config: TrainConfig | PrepareConfig) -> ScheduleConfig:
-    """The schedule the configuration asks for; ``config_rules`` made sure that it exists."""
+    """The schedule the configuration asks for; ``schedule_problems`` says when there is none."""
     return config.task.schedules[config.schedule or config.task.default_schedule]
 
 
@@ -253,3 +298,46 @@ def conf_folder() -> Path:
     package = Path(__file__).resolve().parent
     inside = package / "conf"
     return inside if inside.is_dir() else package.parent / "conf"
+
+
+def to_plain(config: Any) -> dict[str, Any]:
+    """The configuration as plain dictionaries and scalars, ready for YAML, JSON and checkpoints."""
+    return asdict(config)
+
+
+def config_hash(config: TrainConfig) -> str:
+    """sha256 (hex) of what decides a run's result: everything but where it is written and how it is told."""
+    plain = {name: value for name, value in to_plain(config).items() if name not in NOT_HASHED}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def load_run_config(run: Path | str) -> TrainConfig:
+    """The configuration a run was trained with, from ``config.yaml`` in its folder.
+
+    Raises:
+        UserError: the folder or the file is missing, or the file is not a valid configuration.
+    """
+    file = Path(run) / "config.yaml"
+    if not file.is_file():
+        raise UserError(f"{run} is not a run folder: it has no config.yaml (mate train makes one)")
+    try:
+        plain = yaml.safe_load(file.read_text(encoding="utf-8"))
+        config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(TrainConfig), _literal(plain)))
+    except (OSError, UnicodeError, yaml.YAMLError, OmegaConfBaseException, TypeError, ValueError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"{file} is not a configuration of mate train: {reason}") from error
+    assert isinstance(config, TrainConfig)
+    if found := problems(config):
+        raise UserError("\n".join(f"{file}: {line}" for line in found))
+    return config
+
+
+def escape(text: str) -> str:
+    """Text for a configuration value that means itself: OmegaConf reads no ``${...}`` out of it."""
+    return re.sub(r"(\\*)\$\{", r"\1\1\\${", text)
+
+
+def _literal(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {name: _literal(value) for name, value in node.items()}
+    return escape(node) if isinstance(node, str) else node

@@ -1,0 +1,66 @@
+"""What the values of a typed configuration must satisfy: names, ranges, and keys that belong together."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+def unknown_name(what: str, name: object, choices: Iterable[str]) -> str:
+    """One line for a name that does not exist: the nearest one that does, and all choices."""
+    names = list(choices)
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"unknown {what} '{name}': {hint}choose from {', '.join(names)}"
+
+
+def problems(config: Any, prefix: str = "") -> list[str]:
+    """Every mistake in the values of a configuration dataclass, one line each, with full key names.
+
+    Checks the limits in each field's metadata, then what the class itself says in ``problems()``, then
+    nested groups (also inside dictionaries).
+    """
+    found: list[str] = []
+    for name, value, limits in _keys(config):
+        found += _limit_problems(prefix + name, value, limits)
+    if hasattr(config, "problems"):
+        found += [prefix + problem for problem in config.problems()]
+    for name, nested in _groups(config):
+        found += problems(nested, f"{prefix}{name}.")
+    return found
+
+
+def _keys(config: Any) -> Iterator[tuple[str, Any, Any]]:
+    for item in dataclasses.fields(config):
+        if "doc" in item.metadata:
+            yield item.name, getattr(config, item.name), item.metadata
+
+
+def _groups(config: Any) -> Iterator[tuple[str, Any]]:
+    for item in dataclasses.fields(config):
+        value = getattr(config, item.name)
+        if dataclasses.is_dataclass(value):
+            yield item.name, value
+        elif isinstance(value, dict):
+            yield from ((f"{item.name}.{name}", nested) for name, nested in value.items())
+
+
+def _limit_problems(name: str, value: Any, limits: Any) -> Iterator[str]:
+    if value is None:
+        return
+    if "choices" in limits and value not in limits["choices"]:
+        yield unknown_name(name, value, limits["choices"])
+    if "low" in limits and not value >= limits["low"]:
+        yield f"{name}={value}: must be at least {limits['low']}"
+    if "above" in limits and not value > limits["above"]:
+        yield f"{name}={value}: must be above {limits['above']}"
+    if "high" in limits and not value <= limits["high"]:
+        yield f"{name}={value}: must be at most {limits['high']}"
+    if "below" in limits and not value < limits["below"]:
+        yield f"{name}={value}: must be below {limits['below']}"
+    if isinstance(value, float) and value == float("inf"):
+        yield f"{name}={value}: must be finite"
+    if limits.get("text") and value == "":
+        yield f"{name} is empty"

@@ -1,0 +1,80 @@
+"""The keys of a command's configuration, read from its dataclass: names, types, meanings."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from omegaconf import MISSING
+
+TYPE_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: full name (``*`` stands for any name), type, default, and the metadata of ``config.key``."""
+
+    name: str
+    type: type
+    optional: bool
+    default: Any
+    meaning: Any
+
+    @property
+    def text(self) -> bool:
+        """Whether the value on the command line is free text."""
+        return bool(self.meaning["text"])
+
+    @property
+    def required(self) -> bool:
+        """Whether the user or a group's option must give the value."""
+        return bool(self.default == MISSING)
+
+    @property
+    def words(self) -> str:
+        """What a value may be, in words."""
+        if choices := self.meaning.get("choices"):
+            return "one of " + ", ".join(choices)
+        return TYPE_WORDS[self.type] + (" or null" if self.optional else "")
+
+
+def keys(root: type, prefix: str = "") -> Iterator[Key]:
+    """Every key below a configuration dataclass, in the order of the source."""
+    hints = typing.get_type_hints(root)
+    for item in dataclasses.fields(root):
+        hint, name = hints[item.name], prefix + item.name
+        if dataclasses.is_dataclass(hint):
+            yield from keys(typing.cast(type, hint), name + ".")
+        elif typing.get_origin(hint) is dict:
+            yield from keys(typing.get_args(hint)[1], name + ".*.")
+        else:
+            kind, optional = _without_none(hint)
+            yield Key(name, kind, optional, item.default, item.metadata)
+
+
+def groups(root: type) -> list[str]:
+    """Names of the keys that hold a group of keys, at the top level."""
+    hints = typing.get_type_hints(root)
+    return [item.name for item in dataclasses.fields(root) if dataclasses.is_dataclass(hints[item.name])]
+
+
+def find(root: type, name: str) -> Key | None:
+    """The key of that full name, or None."""
+    parts = name.split(".")
+    for candidate in keys(root):
+        pattern = candidate.name.split(".")
+        same = all(want in ("*", part) for want, part in zip(pattern, parts, strict=False))
+        if same and len(pattern) == len(parts):
+            return candidate
+    return None
+
+
+def _without_none(hint: Any) -> tuple[type, bool]:
+    if not isinstance(hint, types.UnionType):
+        return hint, False
+    kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)]
+    return kinds[0], True
