@@ -157,6 +157,7 @@ class TaskConfig:
     input: str = key("both", "what the model sees: both, the table alone, the passages alone", choices=INPUTS)
     sentences: int = key(5, "sentences of linked passages added to the cells, per question", low=0)
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
+    report_split: str = key("dev", "the split whose score ends a training", choices=SPLITS)
     default_schedule: str = key(MISSING, "the schedule where none is named")
     schedules: dict[str, ScheduleConfig] = field(default_factory=dict)
 
@@ -258,7 +259,7 @@ class PredictConfig:
 class LsConfig:
     """What `mate ls` lists."""
 
-    what: str = "models"
+    what: str = "all"
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any
 def unknown_name(what: str, name: object, choices: Iterable[str]) -> str:
     """One line for a name that does not exist: the nearest one that does, and all choices."""
     names = list(choices)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}? " if near else ""
     return f"unknown {what} '{name}': {hint}choose from {', '.join(names)}"
 

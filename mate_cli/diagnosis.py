@@ -16,7 +16,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, QuotedString
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
 from mate_cli import schema
@@ -24,6 +24,9 @@ from mate_cli.config import ROOTS, conf_folder
 from mate_cli.config_rules import problems, unknown_name
 
 Setting = tuple[str, Any]
+
+NO_VALUE = "write KEY=VALUE, like task=sample"
+UNCLOSED = "a value with brackets, commas or quotes must close them, or stand in quotes of its own"
 
 
 def register_schemas() -> None:
@@ -65,14 +68,14 @@ def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
         try:
             override = parser.parse_override(text)
         except HydraException:
-            found.append(
-                f"cannot read '{text}': write KEY=VALUE, like seed=1; brackets and quotes must be closed"
-            )
+            found.append(f"cannot read '{text}': {UNCLOSED if '=' in text else NO_VALUE}")
             continue
         if override.is_delete():
             found.append(f"cannot remove '{text}': keys have defaults, set another value")
         elif override.is_add() and not override.is_force_add():
             found.append(f"cannot add '{text}': only existing keys can be set, without the +")
+        elif override.is_interval_sweep():
+            found.append(f"cannot sweep over '{text}': list the values, like seed=0,1,2")
         elif not override.key_or_group.startswith("hydra"):
             parsed.append(override)
     return parsed, found
@@ -96,8 +99,6 @@ def _variants(parsed: list[Override]) -> Iterator[list[Setting]]:
 def _values(override: Override) -> list[Any]:
     if not override.is_sweep_override():
         return [override.value()]
-    if override.is_interval_sweep():  # continuous: only a sweeper from elsewhere can draw from it
-        return [override.value().start, override.value().end]
     plain = (item.text if isinstance(item, QuotedString) else item for item in override.sweep_iterator())
     return list(plain) or [None]
 
@@ -127,7 +128,7 @@ def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[st
     try:
         OmegaConf.update(config, name, value, force_add=False)
     except ConfigKeyError as error:
-        yield _unknown_key(command, config, str(error.full_key or name))
+        yield _unknown_key(command, config, _full_name(name, error))
     except OmegaConfBaseException as error:
         full_name = _full_name(name, error)
         key = schema.find(ROOTS[command], full_name)
@@ -151,8 +152,10 @@ def _exists(config: DictConfig, name: str) -> bool:
 
 
 def _unknown_key(command: str, config: DictConfig, name: str) -> str:
-    known = _leaves(OmegaConf.to_container(config))
-    same_end = [key for key in known if key.endswith(f".{name}")]
+    known = _leaves(config)
+    same_end = sorted(
+        (key for key in known if key.endswith(f".{name}")), key=lambda key: not _active(config, key)
+    )
     near = same_end or difflib.get_close_matches(
         name, [*known, *schema.groups(ROOTS[command])], n=1, cutoff=0.6
     )
@@ -160,14 +163,27 @@ def _unknown_key(command: str, config: DictConfig, name: str) -> str:
     return f"unknown key '{name}': {hint}"
 
 
-def _leaves(node: Any, prefix: str = "") -> list[str]:
-    if not isinstance(node, dict):
-        return [prefix.rstrip(".")]
-    return [name for key, value in node.items() for name in _leaves(value, f"{prefix}{key}.")]
+def _active(config: DictConfig, key: str) -> bool:
+    """Whether a key of a schedule is one of the schedule that the configuration asks for."""
+    name = OmegaConf.select(config, "schedule") or OmegaConf.select(config, "task.default_schedule")
+    return key.startswith(f"task.schedules.{name}.")
+
+
+def _leaves(config: DictConfig) -> dict[str, Any]:
+    """Full name and raw value (``???`` where missing) of every key, in order."""
+
+    def walk(node: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+        if isinstance(node, dict):
+            for name, value in node.items():
+                yield from walk(value, f"{prefix}.{name}" if prefix else str(name))
+        else:
+            yield prefix, node
+
+    return dict(walk(OmegaConf.to_container(config), ""))
 
 
 def _value_problems(command: str, config: DictConfig, complete: bool) -> list[str]:
-    missing = sorted(OmegaConf.missing_keys(config))
+    missing = [name for name, value in _leaves(config).items() if value == MISSING]
     for name in missing:  # so that the other values can be looked at
         OmegaConf.update(config, name, "missing")
     found = [f"{name} is missing: write {name}=..." for name in missing] if complete else []

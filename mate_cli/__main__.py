@@ -1,0 +1,7 @@
+"""`python -m mate_cli`: the same as `mate`."""
+
+import sys
+
+from mate_cli.cli import main
+
+sys.exit(main())

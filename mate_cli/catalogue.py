@@ -1,0 +1,59 @@
+"""The shipped options of each configuration group, read from the YAML files themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from mate_cli.config import conf_folder
+
+
+@dataclass(frozen=True)
+class Option:
+    """One YAML file of a group: its name and the first line of its comment."""
+
+    name: str
+    line: str
+
+
+def options(group: str) -> list[Option]:
+    """The options of a group in alphabetical order; empty where there is no such group."""
+    return [Option(file.stem, _comment(file.read_text(encoding="utf-8"))) for file in _files(group)]
+
+
+def schedules() -> list[Option]:
+    """The schedules of all tasks, named ``task: schedule``, in the order of the files."""
+    found = []
+    for file in _files("task"):
+        for name, schedule in yaml.safe_load(file.read_text(encoding="utf-8"))["schedules"].items():
+            found.append(Option(f"{file.stem}: {name}", _schedule_line(schedule)))
+    return found
+
+
+def default_option(command: str, group: str) -> str:
+    """The option of a group that a command takes where none is named."""
+    root = yaml.safe_load((conf_folder() / f"{command}.yaml").read_text(encoding="utf-8"))
+    chosen = {
+        name: option
+        for entry in root["defaults"]
+        if isinstance(entry, dict)
+        for name, option in entry.items()
+    }
+    return str(chosen[group])
+
+
+def _files(group: str) -> list[Any]:
+    return sorted((conf_folder() / group).glob("*.yaml"))
+
+
+def _comment(text: str) -> str:
+    first = text.split("\n", 1)[0]
+    return first.removeprefix("#").strip()
+
+
+def _schedule_line(schedule: dict[str, Any]) -> str:
+    epochs = schedule.get("epochs")
+    length = f"{epochs} epoch{'s' if epochs != 1 else ''}" if epochs else f"{schedule['steps']:,} steps"
+    return f"{length}, batch {schedule['batch']}, {schedule['max_tokens']} tokens, lr {schedule['lr']:g}"

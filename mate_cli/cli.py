@@ -1,0 +1,101 @@
+"""`mate COMMAND [KEY=VALUE ...]`: from the command line to a command, from an error to one line.
+
+Exit codes: 0; 2 for usage, configuration or data; 1 for what went wrong while running; 130 for Ctrl-C.
+Only the standard library is imported here, so that help and typing mistakes are answered at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import sys
+import traceback
+
+from mate_cli import __version__
+from mate_cli.errors import UserError
+from mate_cli.help import COMMANDS, command_help, overview
+
+READ_ONLY = ("ls", "doctor")
+HELP = ("--help", "-h")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command line (default: that of the process); returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    try:
+        code = _dispatch([word for word in words if word != "--debug"], debug)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, say `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Exception, KeyboardInterrupt) as error:
+        return report(error, "", debug)
+    return code
+
+
+def report(error: BaseException, prefix: str, debug: bool) -> int:
+    """Print an error, one line on stderr for each mistake; returns the exit code."""
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return 130
+    if isinstance(error, UserError):
+        for line in str(error).splitlines():
+            print(f"error: {prefix}{line}", file=sys.stderr)
+        return error.exit_code
+    lines = str(error).splitlines()
+    message = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    hint = "" if debug else " (run again with --debug for the traceback)"
+    print(f"error: {prefix}{message}{hint}", file=sys.stderr)
+    return 1
+
+
+def _dispatch(words: list[str], debug: bool) -> int:
+    if not words or words[0] in HELP:
+        print(overview())
+        return 0 if words else 2
+    command, rest = _command_first(words)
+    if command == "--version":
+        print(f"mate {__version__}")
+    elif command not in COMMANDS:
+        raise UserError(_unknown_command(command))
+    elif any(word in HELP for word in rest):
+        print(command_help(command))
+    elif command in READ_ONLY:
+        return _read_only(command, rest)
+    else:
+        from mate_cli.launch import launch
+
+        launch(command, rest, functools.partial(report, debug=debug))
+    return 0
+
+
+def _command_first(words: list[str]) -> tuple[str, list[str]]:
+    """The command, and the words around it: switches such as -m may also stand before it."""
+    index = next((index for index, word in enumerate(words) if not word.startswith("-")), 0)
+    return words[index], words[:index] + words[index + 1 :]
+
+
+def _read_only(command: str, words: list[str]) -> int:
+    if len(words) > (command == "ls"):
+        raise UserError(f"mate {command} takes no '{words[-1]}'; mate {command} --help shows what it takes")
+    if command == "ls":
+        from mate_cli.commands import ls
+        from mate_cli.config import LsConfig
+
+        ls.run(LsConfig(*words))
+        return 0
+    from mate_cli.commands import doctor
+    from mate_cli.config import DoctorConfig
+
+    doctor.run(DoctorConfig())
+    return 0
+
+
+def _unknown_command(command: str) -> str:
+    near = difflib.get_close_matches(command, COMMANDS, n=1, cutoff=0.5)
+    hint = f"did you mean mate {near[0]}? " if near else ""
+    return f"unknown command '{command}': {hint}choose from {', '.join(COMMANDS)}"

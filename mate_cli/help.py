@@ -1,0 +1,110 @@
+"""What `mate --help` and `mate COMMAND --help` print. Stdlib at the top, so that help is quick."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+COMMANDS = ("prepare", "train", "evaluate", "predict", "ls", "doctor")
+
+EXAMPLES = {
+    "prepare": (
+        ("mate prepare task=hybridqa data_dir=data/hybridqa", "check and encode the HybridQA release"),
+        ("mate prepare task=sample", "generate and encode the sample task"),
+    ),
+    "train": (
+        ("mate train", "the sample task on MiniLM: about two minutes on a laptop"),
+        (
+            "mate train task=hybridqa backbone=minilm schedule=laptop data_dir=data/hybridqa",
+            "one pass, on a CPU",
+        ),
+        ("mate train task=hybridqa hardware=tpu_v3 data_dir=data/hybridqa", "the paper's run"),
+        ("mate train -m model=mate,tapas seed=0,1,2", "six runs, one after the other"),
+        ("mate train resume=true name=my-run", "go on from the last checkpoint"),
+    ),
+    "evaluate": (("mate evaluate run=runs/my-run split=dev", "score a run, write its predictions"),),
+    "predict": (
+        (
+            'mate predict run=runs/my-run table=cities.csv question="Which city has the oldest mosque?"',
+            "mark the likely cells of a CSV file; quotes and commas in the question are fine",
+        ),
+        ("mate predict run=runs/my-run table=cities.csv question=... output=json", "for other programs"),
+    ),
+    "ls": (("mate ls models", "also: tasks, backbones, hardware, schedules, loggers; alone: all of them"),),
+    "doctor": (("mate doctor", "look for what is missing, and say which command mends it"),),
+}
+
+FLAGS = """\
+  --help        this text
+  --cfg job     print the configuration instead of running
+  -m            run every combination of comma-separated values, one after the other
+  --debug       show the traceback of an error"""
+
+
+def overview() -> str:
+    """Text of ``mate --help``."""
+    lines = [
+        "usage: mate COMMAND [KEY=VALUE ...]",
+        "",
+        "Transformers that read large tables.",
+        "",
+        "commands:",
+    ]
+    lines += [f"  {command:<10}{one_line(command)}" for command in COMMANDS]
+    lines += ["", "examples:", *_examples([EXAMPLES[command][0] for command in COMMANDS])]
+    lines += [
+        "",
+        "options of every command:",
+        FLAGS,
+        "",
+        "mate COMMAND --help explains the keys of a command.",
+    ]
+    return "\n".join(lines)
+
+
+def command_help(command: str) -> str:
+    """Text of ``mate COMMAND --help``: groups and keys with their meaning, examples."""
+    from mate_cli.config import ROOTS
+
+    keys = " [KEY=VALUE ...]" if command in ROOTS else " [WHAT]" if command == "ls" else ""
+    lines = [f"usage: mate {command}{keys}", "", one_line(command)]
+    if command in ROOTS:
+        lines += ["", "groups (GROUP=NAME):", *_groups(command), "", "keys (KEY=VALUE):", *_keys(command)]
+        lines += ["", "options:", FLAGS]
+    return "\n".join([*lines, "", "examples:", *_examples(EXAMPLES[command])])
+
+
+def one_line(command: str) -> str:
+    """The help line of a command: the first line of its module's docstring, read without importing it."""
+    source = (Path(__file__).parent / "commands" / f"{command}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
+
+
+def _examples(examples: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> Iterator[str]:
+    for line, meaning in examples:
+        yield f"  {line}"
+        yield f"      {meaning}"
+
+
+def _groups(command: str) -> Iterator[str]:
+    from mate_cli.catalogue import default_option, options
+    from mate_cli.config import ROOTS
+    from mate_cli.schema import groups
+
+    for group in groups(ROOTS[command]):
+        if names := [option.name for option in options(group)]:
+            yield f"  {group:<12}{', '.join(names)} (default: {default_option(command, group)})"
+
+
+def _keys(command: str) -> Iterator[str]:
+    from mate_cli.config import ROOTS
+    from mate_cli.schema import keys
+
+    for key in keys(ROOTS[command]):
+        if key.name.endswith(".name"):  # set by the option itself
+            continue
+        default = "" if key.required else f"; default: {'null' if key.default is None else key.default}"
+        yield f"  {key.name}"
+        yield textwrap.indent(textwrap.fill(f"{key.meaning['doc']} ({key.words}{default})", 96), " " * 6)
