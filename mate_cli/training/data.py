@@ -23,7 +23,15 @@ class CellDataModule(pl.LightningDataModule):
     """
 
     def __init__(
-        self, train: Any, dev: Any, collator: Collator, batch: int, micro_batch: int, steps: int, seed: int, workers: int
+        self,
+        train: Any,
+        dev: Any,
+        collator: Collator,
+        batch: int,
+        micro_batch: int,
+        steps: int,
+        seed: int,
+        workers: int,
     ) -> None:
         super().__init__()
         self.train, self.dev, self.collator = train, dev, collator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,13 @@ def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, in
     return micro_batch, batch // per_pass
 
 
+def loader_workers(hardware: HardwareConfig) -> int:
+    """Processes that build batches: as the profile says, else one for each spare core, at most 4."""
+    if hardware.workers is not None:
+        return hardware.workers
+    return max(1, min(4, (os.cpu_count() or 1) // 2))
+
+
 def _all_devices(accelerator: str) -> int:
     """Every device of this machine; a CPU counts as one."""
     if accelerator == "gpu":
@@ -112,7 +120,9 @@ def _check_tpu(hardware: HardwareConfig) -> None:
     from pytorch_lightning.accelerators import XLAAccelerator
 
     if not XLAAccelerator.is_available():
-        raise UserError(f"hardware={hardware.name} needs a TPU, and none is attached to this machine; use hardware=cpu")
+        raise UserError(
+            f"hardware={hardware.name} needs a TPU, and none is attached to this machine; use hardware=cpu"
+        )
 
 
 _ACCELERATOR_CHECKS = {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": _check_tpu}

@@ -91,7 +91,9 @@ class CellSelectionModule(pl.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         candidates = candidates_of(batch)
-        self._hits += [p.cells[:1] != () and p.cells[0] in candidates[p.id] for p in self.predict_step(batch, batch_idx)]
+        self._hits += [
+            p.cells[:1] != () and p.cells[0] in candidates[p.id] for p in self.predict_step(batch, batch_idx)
+        ]
 
     def on_validation_epoch_end(self) -> None:
         self.validation_score = sum(self._hits) / max(1, len(self._hits))

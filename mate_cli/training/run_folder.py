@@ -30,7 +30,16 @@ import yaml
 
 from mate_cli.errors import UserError
 
-_PACKAGES = ("mate-cli", "torch", "pytorch-lightning", "transformers", "tokenizers", "datasets", "scikit-learn", "numpy")
+_PACKAGES = (
+    "mate-cli",
+    "torch",
+    "pytorch-lightning",
+    "transformers",
+    "tokenizers",
+    "datasets",
+    "scikit-learn",
+    "numpy",
+)
 
 
 class RunFolder:

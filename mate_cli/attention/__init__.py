@@ -1,0 +1,21 @@
+"""Attention over packed batches of tables: pattern (who may attend), plan (per batch), one file per backend."""
+
+from __future__ import annotations
+
+from mate_cli.attention.backends import BACKENDS, attend, build_plan
+from mate_cli.attention.pattern import HeadGroup, Kind, Pattern, allowed, full_pattern, mate_pattern
+from mate_cli.attention.plan import Layout, Plan
+
+__all__ = [
+    "BACKENDS",
+    "HeadGroup",
+    "Kind",
+    "Layout",
+    "Pattern",
+    "Plan",
+    "allowed",
+    "attend",
+    "build_plan",
+    "full_pattern",
+    "mate_pattern",
+]

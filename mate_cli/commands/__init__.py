@@ -1,0 +1,1 @@
+"""One thin file per command: typed configuration in, work done, result shown."""

@@ -1,0 +1,20 @@
+"""Train a model on a task, resume it, and end with the official metric beside the baselines."""
+
+from __future__ import annotations
+
+from mate_cli.config import TrainConfig
+
+
+def run(config: TrainConfig) -> None:
+    """Train, then score the best model on the task's report split."""
+    from rich.console import Console
+
+    from mate_cli.training.evaluate import evaluate_run
+    from mate_cli.training.fit import train
+
+    console = Console()
+    folder = train(config, console)
+    evaluate_run(folder, config, config.task.report_split, console)
+    folder.set_status("done")
+    console.print(f"\nrun folder: {folder.path}")
+    console.print(f'next: mate predict run={folder.path} table=FILE.csv question="…"')

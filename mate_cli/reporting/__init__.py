@@ -1,0 +1,1 @@
+"""What people read: tables on the terminal, files for other programs."""

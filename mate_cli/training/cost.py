@@ -1,0 +1,45 @@
+"""What a run will cost, said before it starts: parameters, tokens, FLOPs, time."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+from torch import nn
+
+from mate_cli.training.devices import Devices
+
+# Share of the matrix-product rate that a whole training step reaches: elementwise work, attention and optimizer
+# take the rest (measured with MiniLM on two cores; said as an estimate).
+_EFFICIENCY = 0.5
+
+
+def describe_cost(model: nn.Module, mean_length: float, examples: int, devices: Devices) -> str:
+    """One line for the user before training starts.
+
+    FLOPs are 6 per token and weight of the linear layers (2 forward, 4 backward), attention products left out.
+    """
+    parameters = sum(p.numel() for p in model.parameters())
+    weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
+    tokens = mean_length * examples
+    flops = 6 * weights * tokens
+    line = (
+        f"{parameters / 1e6:.1f}M parameters, {examples:,} examples of {mean_length:.0f} tokens on average, "
+        f"{flops / 1e12:,.1f} TFLOP, {devices.precision}"
+    )
+    if devices.accelerator == "cpu":
+        seconds = flops / (_matmul_rate(devices.precision) * _EFFICIENCY)
+        line += f", about {seconds / 60:.1f} min here"
+    return line
+
+
+def _matmul_rate(precision: str) -> float:
+    """FLOP/s of this machine's matrix products, from a short trial."""
+    dtype = torch.bfloat16 if precision.startswith("bf16") else torch.float32
+    left, right = torch.randn(2048, 384, dtype=dtype), torch.randn(384, 1536, dtype=dtype)
+    left @ right
+    started, rounds = time.perf_counter(), 0
+    while time.perf_counter() - started < 0.1:
+        left @ right
+        rounds += 1
+    return rounds * 2 * left.numel() * right.shape[1] / (time.perf_counter() - started)

@@ -1,0 +1,186 @@
+"""Train a cell selector from a configuration: build, say what will run, fit, keep the best."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytorch_lightning as pl
+from pytorch_lightning.loggers import CSVLogger, Logger
+from rich.console import Console
+
+from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, config_hash, to_plain
+from mate_cli.encoding.batch import Collator
+from mate_cli.encoding.cache import EncodedSplit
+from mate_cli.errors import UserError
+from mate_cli.models.cell_selection import MateForCellSelection
+from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
+from mate_cli.training.cost import describe_cost
+from mate_cli.training.data import CellDataModule
+from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
+from mate_cli.training.model import starting_model
+from mate_cli.training.module import CellSelectionModule, Optimization
+from mate_cli.training.run_folder import RunFolder
+from mate_cli.training.splits import open_split
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a training run needs, ready to go."""
+
+    config: TrainConfig
+    devices: Devices
+    folder: RunFolder
+    module: CellSelectionModule
+    data: CellDataModule
+    train: EncodedSplit
+    steps: int
+    accumulation: int
+
+    @property
+    def schedule(self) -> ScheduleConfig:
+        return active_schedule(self.config)
+
+    @property
+    def validate_every(self) -> int:
+        return min(self.schedule.validate_every or self.steps, self.steps)
+
+
+def run_path(config: TrainConfig) -> Path:
+    """The run folder: ``name`` or else model, backbone, seed and a hash of all that changes the result."""
+    derived = f"{config.model.name}-{config.backbone.name}-s{config.seed}-{config_hash(config)[:8]}"
+    return Path(config.paths.runs) / config.task.name / (config.name or derived)
+
+
+def train(config: TrainConfig, console: Console) -> RunFolder:
+    """Train, keep the best and the last checkpoint, and return the run folder.
+
+    Raises:
+        UserError: something asked for is not there; nothing is left behind.
+        KeyboardInterrupt: stopped on request, with a checkpoint to resume from.
+    """
+    folder = RunFolder(run_path(config))
+    devices = resolve_devices(config.hardware)
+    plain = to_plain(config)
+    is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, config=plain)
+    try:
+        job = build_job(config, devices, folder, console)
+    except BaseException:
+        if is_new:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+    folder.record_start(plain, sys.argv)
+    examples = job.steps * job.schedule.batch
+    console.print(describe_cost(job.module.model, job.train.report.mean_length, examples, devices))
+    _fit(job, console)
+    return folder
+
+
+def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console: Console) -> Job:
+    """Data, model and trainer parts of a run; nothing is written to the run folder."""
+    schedule = active_schedule(config)
+    micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
+    model, report = starting_model(config, console)
+    train_split = open_split(config, "train", console)
+    dev_split = open_split(config, "dev", console)
+    steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(train_split.dataset) / schedule.batch)
+    pattern = model.config.pattern()
+    collator = Collator(pattern.kinds, _backend(config, schedule))
+    data = CellDataModule(
+        train_split.dataset,
+        dev_split.dataset,
+        collator,
+        schedule.batch,
+        micro_batch,
+        steps,
+        config.seed,
+        loader_workers(config.hardware),
+    )
+    optimization = Optimization(steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay)
+    module = CellSelectionModule(
+        model, config.task.objective, optimization, frozenset(report.new), config.seed  # type: ignore[arg-type]
+    )
+    return Job(config, devices, folder, module, data, train_split, steps, passes)
+
+
+def _backend(config: TrainConfig, schedule: ScheduleConfig) -> str:
+    """The attention backend of training; dropout on attention weights is only in ``eager``."""
+    backend = config.model.attention.backend
+    if not schedule.attention_dropout:
+        return backend
+    if backend in ("auto", "eager"):
+        return "eager"
+    raise UserError(
+        f"model.attention.backend={backend} has no attention dropout, and the schedule asks for "
+        f"{schedule.attention_dropout}; take eager, or set the schedule's attention_dropout to 0"
+    )
+
+
+def _fit(job: Job, console: Console) -> None:
+    checkpoint = job.folder.last_checkpoint if job.config.resume else None
+    if checkpoint is not None and not checkpoint.exists():
+        checkpoint = None
+    started = time.monotonic()
+    job.folder.set_status("running", steps=job.steps)
+    try:
+        _trainer(job, console).fit(job.module, job.data, ckpt_path=checkpoint, weights_only=True)
+    except TrainingInterrupted as stop:
+        job.folder.set_status("interrupted", step=stop.step)
+        console.print(f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true")
+        raise KeyboardInterrupt from None
+    except OSError as error:
+        job.folder.set_status("failed", error=str(error))
+        raise UserError(f"cannot write to {job.folder.path}: {error}", exit_code=1) from error
+    except BaseException as error:
+        job.folder.set_status("failed", error=f"{type(error).__name__}: {error}")
+        raise
+    job.folder.set_status("trained", step=job.steps, seconds=round(time.monotonic() - started, 1))
+
+
+def _trainer(job: Job, console: Console) -> pl.Trainer:
+    _quieten_lightning()
+    checkpoints = Checkpoints(job.folder, job.schedule.save_every, job.validate_every)
+    return pl.Trainer(
+        **job.devices.trainer_arguments(),
+        max_steps=job.steps,
+        max_epochs=1,
+        accumulate_grad_batches=job.accumulation,
+        gradient_clip_val=job.schedule.clip_norm,
+        val_check_interval=job.validate_every * job.accumulation,
+        check_val_every_n_epoch=None,
+        num_sanity_val_steps=0,
+        log_every_n_steps=1,
+        use_distributed_sampler=False,
+        callbacks=[checkpoints, Interruption(checkpoints), ProgressReport(console)],
+        logger=_loggers(job),
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+
+
+def _loggers(job: Job) -> list[Logger]:
+    loggers: list[Logger] = [CSVLogger(job.folder.path, name="", version="", flush_logs_every_n_steps=20)]
+    if job.config.logger.name == "wandb":
+        from pytorch_lightning.loggers import WandbLogger
+
+        run = job.folder.path
+        loggers.append(WandbLogger(project=job.config.logger.project, name=run.name, save_dir=run, id=run.name))
+    return loggers
+
+
+def _quieten_lightning() -> None:
+    """Leave out what Lightning says of itself; keep its errors."""
+    for name in ("pytorch_lightning", "lightning.pytorch", "pytorch_lightning.utilities.rank_zero"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    # The sampler starts at the step of the checkpoint by itself; workers are chosen by the profile.
+    warnings.filterwarnings("ignore", message=".*dataloader is not resumable.*")
+    warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    warnings.filterwarnings("ignore", message=".*Experiment logs directory.*")
+    warnings.filterwarnings("ignore", message=".*Checkpoint directory.*")
