@@ -52,22 +52,19 @@ def _run(command: str, arguments: Arguments, report: Report) -> None:
 
     from mate_cli.errors import UserError
 
-    exit_codes: list[int] = []
+    failures: list[tuple[Exception, int]] = []
     with tempfile.TemporaryDirectory(prefix="mate-sweep-") as folder:
-        flags, overrides = arguments.flags, arguments.overrides
-        if arguments.multirun and not any(word.startswith("hydra") for word in overrides):
-            overrides = [
-                *overrides,
-                f"hydra.sweep.dir={folder}",
-            ]  # holds Hydra's multirun.yaml, nothing of ours
+        words = [*arguments.flags, *arguments.overrides]
+        if arguments.multirun and not any(word.startswith("hydra") for word in words):
+            words.append(f"hydra.sweep.dir={folder}")  # holds Hydra's multirun.yaml, nothing of ours
         try:
-            _hydra_main(command, [*flags, *overrides], _job(command, arguments.multirun, report, exit_codes))
+            _hydra_main(command, words, _job(command, arguments.multirun, report, failures))
         except HydraException as error:
             raise UserError(str(error).splitlines()[0]) from error
-        except Exception as error:
-            if not exit_codes:
-                raise
-            raise UserError(f"{len(exit_codes)} of the jobs failed", exit_codes[0]) from error
+    if failures and not arguments.multirun:
+        raise failures[0][0]
+    if failures:
+        raise UserError(f"{len(failures)} of the jobs failed", failures[0][1])
 
 
 def _hydra_main(command: str, words: list[str], job: Callable[[DictConfig], None]) -> None:
@@ -81,7 +78,12 @@ def _hydra_main(command: str, words: list[str], job: Callable[[DictConfig], None
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(job)()
 
 
-def _job(command: str, multirun: bool, report: Report, exit_codes: list[int]) -> Callable[[DictConfig], None]:
+def _job(
+    command: str, multirun: bool, report: Report, failures: list[tuple[Exception, int]]
+) -> Callable[[DictConfig], None]:
+    """The function Hydra calls for each job; it keeps errors, which Hydra would print in its own way."""
+    launcher = os.getpid()
+
     def run(config: DictConfig) -> None:
         from mate_cli.diagnosis import typed
 
@@ -90,9 +92,9 @@ def _job(command: str, multirun: bool, report: Report, exit_codes: list[int]) ->
             try:
                 importlib.import_module(f"mate_cli.commands.{command}").run(typed(config))
             except Exception as error:
-                if multirun:
-                    exit_codes.append(report(error, f"job {' '.join(sys.argv[2:])}: "))
-                raise
+                if os.getpid() != launcher:  # a worker of another launcher: only Hydra can carry it back
+                    raise
+                failures.append((error, report(error, f"job {' '.join(sys.argv[2:])}: ") if multirun else 1))
             finally:
                 _end_libraries()
 

@@ -53,7 +53,9 @@ def split(words: list[str]) -> Arguments:
         elif name in VALUED:
             result.flags += [VALUED[name], value or _flag_value(name, next(rest, None))]
         else:
-            raise UserError(unknown_name("option", word, [*SWITCHES, *VALUED, "--help", "--debug"]))
+            raise UserError(
+                unknown_name("option", word, ("--help", "--cfg", "--package", "--resolve", "-m", "--debug"))
+            )
     return result
 
 

@@ -1,0 +1,263 @@
+"""The configuration: every shipped YAML, the limits, and the round trip through a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from mate_cli import config, schema
+from mate_cli.catalogue import options, schedules
+from mate_cli.config import TrainConfig, config_hash, load_run_config, to_plain
+from mate_cli.config_rules import problems, unknown_name
+from mate_cli.diagnosis import register_schemas, typed
+from mate_cli.errors import UserError
+
+SHIPPED = {"model": 3, "backbone": 7, "task": 2, "hardware": 5, "logger": 2}
+COUNT = sum(SHIPPED.values())
+OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
+
+
+@pytest.fixture
+def conf() -> Iterator[None]:
+    register_schemas()
+    with initialize_config_dir(str(config.conf_folder()), version_base="1.3"):
+        yield
+
+
+def train_config(*overrides: str) -> TrainConfig:
+    register_schemas()
+    with initialize_config_dir(str(config.conf_folder()), version_base="1.3"):
+        return typed(compose("train", list(overrides)))
+
+
+@pytest.fixture(scope="module")
+def default() -> TrainConfig:
+    return train_config()
+
+
+def test_every_shipped_file_is_composed_below() -> None:
+    files = {file.relative_to(config.conf_folder()) for file in config.conf_folder().rglob("*.yaml")}
+    roots = {Path(f"{command}.yaml") for command in config.ROOTS}
+    composed = {Path(group) / f"{name}.yaml" for group, name in OPTIONS}
+    assert files == roots | composed | {Path("quiet.yaml")}  # quiet is part of every root
+    assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
+    assert len(OPTIONS) == COUNT == 19
+
+
+@pytest.mark.parametrize(("group", "name"), OPTIONS)
+def test_every_option_composes_to_a_valid_configuration(group: str, name: str) -> None:
+    needed = ["backbone.path=somewhere"] if name == "folder" else []
+    composed = train_config(f"{group}={name}", *needed)
+    assert getattr(composed, group).name == name
+    assert problems(composed) == []
+
+
+@pytest.mark.parametrize("option", [option for group in SHIPPED for option in options(group)], ids=str)
+def test_every_option_starts_with_a_line_for_ls(option: Any) -> None:
+    assert len(option.line) > 20
+    assert option.line.endswith((".", "?"))
+
+
+@pytest.mark.usefixtures("conf")
+@pytest.mark.parametrize("command", config.ROOTS)
+def test_every_root_composes_to_its_dataclass(command: str) -> None:
+    required = [
+        f"{key.name}=x" for key in schema.keys(config.ROOTS[command]) if key.required and "." not in key.name
+    ]
+    composed = typed(compose(command, required))
+    assert type(composed) is config.ROOTS[command]
+    assert problems(composed) == []
+
+
+def test_every_key_says_what_it_means_and_is_found_by_its_name() -> None:
+    keys = [(root, key) for root in config.ROOTS.values() for key in schema.keys(root)]
+    assert len(keys) > 60
+    for root, key in keys:
+        assert len(key.meaning["doc"]) > 4, key.name
+        assert schema.find(root, key.name) == key
+    assert schema.find(TrainConfig, "task.schedules.laptop.lr").type is float
+    assert schema.find(TrainConfig, "task.schedules.lr") is None
+
+
+@pytest.mark.parametrize(
+    ("task", "backbone", "schedule"), [("sample", "minilm", "laptop"), ("hybridqa", "bert_large", "paper")]
+)
+def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedule: str) -> None:
+    chosen = train_config(f"task={task}")
+    assert chosen.backbone.name == backbone
+    assert config.active_schedule(chosen) is chosen.task.schedules[schedule]
+
+
+@pytest.mark.parametrize(
+    "overrides", [("task=hybridqa", "backbone=minilm"), ("backbone=minilm", "task=hybridqa")]
+)
+def test_a_backbone_on_the_command_line_wins_over_the_tasks(overrides: tuple[str, ...]) -> None:
+    chosen = train_config(*overrides, "schedule=laptop")
+    assert (chosen.backbone.name, chosen.backbone.source) == ("minilm", "package")
+    assert config.active_schedule(chosen).epochs == 1
+
+
+def test_the_papers_schedule_of_hybridqa() -> None:
+    """Checklist row 36: batch 128, 80,000 steps, N=2048, clip 10, lr 1e-5, warm-up 5%."""
+    paper = config.active_schedule(train_config("task=hybridqa"))
+    assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (128, 80_000, None, 2048)
+    assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (10.0, 1e-5, None, 0.05)
+    assert (paper.dropout, paper.attention_dropout, paper.weight_decay) == (0.1, 0.1, 0.01)
+
+
+@pytest.mark.parametrize("task", ["sample", "hybridqa"])
+def test_every_task_has_the_four_schedules(task: str) -> None:
+    chosen = train_config(f"task={task}")
+    assert set(chosen.task.schedules) == {"paper", "small", "laptop", "smoke"}
+    assert all(chosen.task.schedules[name].attention_dropout == 0 for name in ("small", "laptop", "smoke"))
+    assert sum(line.name.startswith(f"{task}: ") for line in schedules()) == 4
+
+
+@pytest.mark.parametrize(
+    ("overrides", "line"),
+    [
+        (["task.schedules.laptop.batch=0"], "task.schedules.laptop.batch=0: must be at least 1"),
+        (["task.schedules.laptop.lr=0"], "task.schedules.laptop.lr=0.0: must be above 0"),
+        (["task.schedules.laptop.lr=inf"], "task.schedules.laptop.lr=inf: must be finite"),
+        (["task.schedules.laptop.warmup=1.5"], "task.schedules.laptop.warmup=1.5: must be at most 1"),
+        (["task.schedules.laptop.dropout=1"], "task.schedules.laptop.dropout=1.0: must be below 1"),
+        (["task.sentences=-1"], "task.sentences=-1: must be at least 0"),
+        (["seed=-1"], "seed=-1: must be at least 0"),
+        (["task.input=text"], "unknown task.input 'text': choose from both, table, passages"),
+        (
+            ["schedule=lap"],
+            "unknown schedule 'lap': did you mean laptop? choose from paper, small, laptop, smoke",
+        ),
+        (["resume=true", "overwrite=true"], "resume and overwrite: set at most one of them to true"),
+        (["backbone=folder"], "backbone.path is missing: source=folder needs it"),
+        (["backbone=tiny", "backbone.heads=7"], "backbone.hidden=64 cannot be divided among heads=7"),
+        (["name=''"], "name is empty"),
+        (
+            ["task.schedules.smoke.epochs=1"],
+            "task.schedules.smoke.steps and epochs: set exactly one of them, the other to null",
+        ),
+        (
+            ["task.schedules.smoke.steps=null"],
+            "task.schedules.smoke.steps and epochs: set exactly one of them, the other to null",
+        ),
+    ],
+)
+def test_a_value_out_of_range_is_one_line(overrides: list[str], line: str) -> None:
+    assert problems(train_config(*overrides)) == [line]
+
+
+def test_not_a_number_is_out_of_every_range() -> None:
+    assert problems(train_config("task.schedules.laptop.lr=nan"))
+
+
+def test_the_nearest_name_is_offered_and_a_far_one_is_not() -> None:
+    assert unknown_name("task", "hybridqaa", ["sample", "hybridqa"]) == (
+        "unknown task 'hybridqaa': did you mean hybridqa? choose from sample, hybridqa"
+    )
+    assert unknown_name("task", "zzz", ["sample"]) == "unknown task 'zzz': choose from sample"
+
+
+UNHASHED = {"name": "other", "resume": True, "overwrite": True, "paths": config.PathsConfig(runs="elsewhere")}
+
+
+@pytest.mark.parametrize("name", [*UNHASHED, "logger"])
+def test_the_hash_ignores_where_and_how_a_run_is_told(default: TrainConfig, name: str) -> None:
+    value = UNHASHED.get(name, config.LoggerConfig(name="wandb"))
+    assert config_hash(replace(default, **{name: value})) == config_hash(default)
+
+
+def test_the_hash_sees_everything_else(default: TrainConfig) -> None:
+    others = [
+        replace(default, seed=1),
+        replace(default, schedule="small"),
+        replace(default, task=replace(default.task, sentences=4)),
+        replace(default, model=replace(default.model, attention=config.AttentionConfig(backend="eager"))),
+        train_config("task.schedules.laptop.lr=1e-3"),
+        train_config("backbone=tiny"),
+    ]
+    hashes = {config_hash(other) for other in [default, *others]}
+    assert len(hashes) == len(others) + 1
+    assert all(len(value) == 64 for value in hashes)
+
+
+def write(folder: Path, plain: Any) -> Path:
+    (folder / "config.yaml").write_text(yaml.safe_dump(plain), encoding="utf-8")
+    return folder
+
+
+def test_a_run_folder_gives_its_configuration_back(tmp_path: Path, default: TrainConfig) -> None:
+    assert load_run_config(write(tmp_path, to_plain(default))) == default
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(st.characters(exclude_categories=("Cs", "Cc"))).filter(bool))
+def test_text_in_a_run_folder_is_never_interpolated(
+    text: str, default: TrainConfig, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for value in (text, "${" + text + "}", "\\${seed}" + text):
+        folder = write(tmp_path_factory.mktemp("run"), to_plain(replace(default, data_dir=value)))
+        assert load_run_config(folder).data_dir == value
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sed": 3}, "Key 'sed' not in 'TrainConfig'"),
+        ({"seed": "two"}, "could not be converted to Integer"),
+        ({"seed": -1}, "seed=-1: must be at least 0"),
+        ({"task": {"_target_": "os.system"}}, "Key '_target_' not in 'TaskConfig'"),
+    ],
+)
+def test_a_spoilt_run_configuration_is_one_clear_line(
+    tmp_path: Path, default: TrainConfig, change: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        load_run_config(write(tmp_path, to_plain(default) | change))
+    assert words in str(caught.value)
+    assert str(tmp_path / "config.yaml") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"a: [", b"\xff\xfe\xfa", b"- 1", b"just words", b""])
+def test_a_file_that_is_no_configuration_is_one_clear_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "config.yaml").write_bytes(content)
+    with pytest.raises(UserError, match="is not a configuration of mate train") as caught:
+        load_run_config(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_a_configuration_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not a run folder"):
+        load_run_config(tmp_path / "nothing")
+
+
+def test_the_plain_configuration_has_only_plain_containers(default: TrainConfig) -> None:
+    assert yaml.safe_load(yaml.safe_dump(to_plain(default))) == to_plain(default)
+    assert (
+        OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(TrainConfig), to_plain(default))) == default
+    )
+
+
+def test_the_cache_folder_is_the_key_then_the_variable_then_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MATE_CACHE", "/from/variable")
+    assert config.cache_folder(config.PathsConfig(cache="/from/key")) == Path("/from/key")
+    assert config.cache_folder(config.PathsConfig()) == Path("/from/variable")
+    monkeypatch.delenv("MATE_CACHE")
+    assert config.cache_folder(config.PathsConfig()) == Path.home() / ".cache" / "mate"
+
+
+def test_conf_is_found_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mate_cli").mkdir()
+    monkeypatch.setattr(config, "__file__", str(tmp_path / "mate_cli" / "config.py"))
+    assert config.conf_folder() == tmp_path / "conf"
+    (tmp_path / "mate_cli" / "conf").mkdir()
+    assert config.conf_folder() == tmp_path / "mate_cli" / "conf"
