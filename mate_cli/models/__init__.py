@@ -1,0 +1,1 @@
+"""Configuration, embeddings, encoder and heads, with Hugging Face's names; weights in and out."""

@@ -1,0 +1,55 @@
+"""The input of the encoder: word, position and seven token-type embeddings (checklist 2, 14).
+
+Shapes: T tokens, H hidden.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from mate_cli.models.configuration import MateConfig
+
+
+class Embeddings(nn.Module):
+    """Their sum, normalised. Indices beyond a type table are clamped in the look-up only (checklist 149)."""
+
+    def __init__(self, config: MateConfig) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        for number, size in enumerate(config.type_vocab_sizes):
+            setattr(self, f"token_type_embeddings_{number}", nn.Embedding(size, config.hidden_size))
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.type_vocab_sizes = tuple(config.type_vocab_sizes)
+
+    def forward(self, input_ids_T: Tensor, token_types_T7: Tensor, positions_T: Tensor) -> Tensor:
+        """int64 indices to float ``[tokens, hidden]``; positions count from 0 in each cell."""
+        states_TH = self.word_embeddings(input_ids_T) + self.position_embeddings(positions_T)
+        for number, size in enumerate(self.type_vocab_sizes):
+            table = getattr(self, f"token_type_embeddings_{number}")
+            states_TH = states_TH + table(token_types_T7[:, number].clamp(max=size - 1))
+        return self.dropout(self.LayerNorm(states_TH))
+
+    def clamped(self, token_types_T7: Tensor) -> int:
+        """How many indices lie beyond their table."""
+        sizes = torch.tensor(self.type_vocab_sizes, device=token_types_T7.device)
+        return int((token_types_T7 >= sizes).sum())
+
+
+def reset_positions(column: Tensor, row: Tensor, max_positions: int) -> Tensor:
+    """Position of each token within its cell, clamped to the table (spec 1.6, checklist 14).
+
+    The question is one cell. A cell is its (column, row) pair, compared as a pair: unlike the release's code
+    number, no row can collide with the next column.
+
+    Args:
+        column, row: int64 ``[batch, tokens]``.
+    """
+    index = torch.arange(column.shape[1], device=column.device).expand_as(column)
+    cell = column * (row.amax() + 1) + row
+    _, number = torch.unique(cell, return_inverse=True)
+    first = torch.full((len(column), int(number.max()) + 1), column.shape[1], device=column.device)
+    first = first.scatter_reduce(1, number, index, "amin")
+    return (index - first.gather(1, number)).clamp(max=max_positions - 1)

@@ -1,0 +1,99 @@
+"""The encoder as a Hugging Face model, for packed tokens and for padded batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from mate_cli.attention import Layout, Plan, build_plan
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.embeddings import Embeddings, reset_positions
+from mate_cli.models.encoder import Encoder, Pooler
+
+
+class MatePreTrainedModel(PreTrainedModel):
+    """Initialisation as in BERT: normal weights, zero biases, unit norms."""
+
+    config_class = MateConfig
+    base_model_prefix = "tapas"
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.Embedding):
+            module.weight.normal_(0.0, self.config.initializer_range)
+            if isinstance(module, nn.Linear):
+                module.bias.zero_()
+        elif isinstance(module, nn.LayerNorm):
+            module.weight.fill_(1.0)
+            module.bias.zero_()
+
+
+class MateModel(MatePreTrainedModel):
+    """Embeddings, encoder, pooler; the parameters of ``transformers.TapasModel`` (checklist 13, 124)."""
+
+    def __init__(self, config: MateConfig) -> None:
+        super().__init__(config)
+        self.embeddings = Embeddings(config)
+        self.encoder = Encoder(config)
+        self.pooler = Pooler(config)
+        self.post_init()
+
+    def encode(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, plan: Plan) -> Tensor:
+        """States of packed tokens.
+
+        Args:
+            input_ids, positions: int64 ``[tokens]``; token_types: int64 ``[tokens, 7]``.
+
+        Returns:
+            ``[tokens, hidden]``.
+        """
+        return self.encoder(self.embeddings(input_ids, token_types, positions), plan)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        backend: str = "auto",
+        **_: Any,
+    ) -> BaseModelOutputWithPooling:
+        """Padded batches as Hugging Face has them; padding is dropped before the encoder.
+
+        Args:
+            input_ids, attention_mask, position_ids: ``[batch, tokens]``; token_type_ids ``[batch, tokens, 7]``.
+
+        Returns:
+            ``last_hidden_state`` ``[batch, tokens, hidden]``, zero at padding, and ``pooler_output``
+            ``[batch, hidden]``.
+        """
+        kept = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        if token_type_ids is None:
+            token_type_ids = input_ids.new_zeros(*input_ids.shape, len(self.config.type_vocab_sizes))
+        if position_ids is None:
+            position_ids = self._positions(token_type_ids)
+        keep = kept.bool()
+        packed = self.encode(
+            input_ids[keep], token_type_ids[keep], position_ids[keep], _plan(keep, token_type_ids, self.config, backend)
+        )
+        states = packed.new_zeros(*input_ids.shape, packed.shape[1])
+        states[keep] = packed
+        return BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=self.pooler(states[:, 0]))
+
+    def _positions(self, token_types: Tensor) -> Tensor:
+        last = self.config.max_position_embeddings
+        if self.config.reset_position_index_per_cell:
+            return reset_positions(token_types[..., 1], token_types[..., 2], last)
+        return torch.arange(token_types.shape[1], device=token_types.device).expand(token_types.shape[:2])
+
+
+def _plan(keep: Tensor, token_types: Tensor, config: MateConfig, backend: str) -> Plan:
+    kept = token_types[keep].cpu().numpy()
+    document = keep.nonzero()[:, 0].cpu().numpy().astype(np.int64)
+    layout = Layout(document, row=kept[:, 2], column=kept[:, 1], segment=kept[:, 0])
+    return build_plan(layout, config.pattern().kinds, backend, keep.device.type).to(keep.device)
