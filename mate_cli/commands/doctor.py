@@ -12,9 +12,13 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mate_cli.config import DoctorConfig, HardwareConfig, cache_folder
 from mate_cli.errors import UserError
+
+if TYPE_CHECKING:
+    from mate_cli.attention import Layout
 
 GIGABYTE = 2**30
 PYTHON_RANGE = ((3, 11), (3, 14))
@@ -132,15 +136,20 @@ def minilm_weights(config: DoctorConfig) -> Finding:
 
 
 def attention_backends(config: DoctorConfig) -> Finding:
-    """Attention backends."""
-    from mate_cli.attention.check import largest_differences
+    """Attention backends, largest difference from eager."""
+    import torch
 
-    differences = largest_differences()
-    wrong = [name for name, difference in differences.items() if difference > 1e-4]
-    lines = [f"{name} ({difference:.0e} from eager)" for name, difference in differences.items()]
-    return Finding(
-        ", ".join(lines), f"do not use {', '.join(wrong)}; pip install --upgrade torch" if wrong else "", True
-    )
+    from mate_cli.attention import BACKENDS, attend, build_plan, mate_pattern
+
+    pattern = mate_pattern(heads=4)
+    layout = _small_table()
+    qkv = torch.randn(len(layout.row), 3 * 4 * 16, generator=torch.Generator().manual_seed(0))
+    states = {name: attend(qkv, build_plan(layout, pattern.kinds, name), pattern) for name in BACKENDS}
+    differences = {name: float((states[name] - states["eager"]).abs().max()) for name in states}
+    wrong = [name for name, difference in differences.items() if not difference < 1e-4]
+    detail = ", ".join(f"{name} {difference:.0e}" for name, difference in differences.items())
+    mend = f"pip install --upgrade torch ({', '.join(wrong)} is wrong here)" if wrong else ""
+    return Finding(detail, mend, True)
 
 
 CHECKS: tuple[Check, ...] = (
@@ -152,6 +161,22 @@ CHECKS: tuple[Check, ...] = (
     minilm_weights,
     attention_backends,
 )
+
+
+def _small_table() -> Layout:
+    """Five question tokens and a table of seven rows and three columns, two tokens a cell."""
+    import numpy as np
+
+    from mate_cli.attention import Layout
+
+    row, column = (np.repeat(index.ravel(), 2) for index in np.mgrid[0:7, 1:4])
+    question = np.zeros(5, np.int64)
+    return Layout(
+        document=np.zeros(len(question) + len(row), np.int64),
+        row=np.concatenate([question, row]),
+        column=np.concatenate([question, column]),
+        segment=np.concatenate([question, np.ones_like(row)]),
+    )
 
 
 def _version(package: str) -> str | None:
