@@ -1,0 +1,193 @@
+"""Reads HybridQA in its official layout.
+
+    released_data/{train,dev,test}.traced.json or .json     questions; the traced files name the answer nodes
+    WikiTables-WithLinks/tables_tok/<table_id>.json         a table whose cells list their links
+    WikiTables-WithLinks/request_tok/<table_id>.json        link -> passage
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from mate_cli.errors import UserError
+from mate_cli.tables.answer_match import AnswerFinder
+from mate_cli.tables.json_file import JsonObject, read_json
+from mate_cli.tables.table import Cell, Example, Table
+
+_QUESTIONS = Path("released_data")
+_TABLES = Path("WikiTables-WithLinks", "tables_tok")
+_PASSAGES = Path("WikiTables-WithLinks", "request_tok")
+_SPLITS = ("train", "dev", "test")
+_HOW_TO_GET_IT = (
+    "put released_data/ (github.com/wenhuchen/HybridQA) and WikiTables-WithLinks/ "
+    "(github.com/wenhuchen/WikiTables-WithLinks) directly into data_dir"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The questions of one split, in the order of the file.
+
+    Attributes:
+        examples: questions of one table share its ``Table`` and its passages.
+        missing_tables: questions left out because a file of their table is not there.
+        questions: all questions of the split, with the ones left out.
+    """
+
+    examples: tuple[Example, ...]
+    missing_tables: int
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class _LinkedTable:
+    table: Table
+    passages: dict[str, str]
+    finder: AnswerFinder
+
+
+def question_file(data_dir: Path, split: str) -> Path:
+    """The file that holds the questions of ``split``: the traced one where there is one.
+
+    Raises:
+        UserError: ``data_dir`` is not in the official layout, or holds no such split.
+    """
+    _check_layout(data_dir)
+    for name in (f"{split}.traced.json", f"{split}.json"):
+        if (data_dir / _QUESTIONS / name).is_file():
+            return data_dir / _QUESTIONS / name
+    found = [name for name in _SPLITS if list((data_dir / _QUESTIONS).glob(f"{name}.*json"))]
+    raise UserError(
+        f"{data_dir / _QUESTIONS}: neither {split}.traced.json nor {split}.json is there"
+        f" (splits found: {', '.join(found) or 'none'}); {_HOW_TO_GET_IT}"
+    )
+
+
+def table_files(data_dir: Path, table_id: str) -> tuple[Path, Path]:
+    """The files of a table and of its passages, whether they exist or not."""
+    name = f"{table_id}.json"
+    return data_dir / _TABLES / name, data_dir / _PASSAGES / name
+
+
+def read_split(data_dir: Path, split: str) -> Split:
+    """Read one split; each table is read once, and a question whose table is missing is counted and left out.
+
+    Raises:
+        UserError: a folder is missing, or a file is not valid JSON or not of the expected structure.
+    """
+    path = question_file(data_dir, split)
+    entries = _question_entries(path)
+    by_table: dict[str, list[int]] = {}
+    for number, entry in enumerate(entries):
+        by_table.setdefault(entry.text("table_id"), []).append(number)
+    examples: dict[int, Example] = {}
+    shared: dict[tuple[str, str], str] = {}
+    for table_id, numbers in by_table.items():
+        linked = _read_table(data_dir, table_id, shared)
+        if linked is not None:
+            examples.update((number, _example(entries[number], linked)) for number in numbers)
+    kept = tuple(examples[number] for number in sorted(examples))
+    return Split(kept, missing_tables=len(entries) - len(kept), questions=len(entries))
+
+
+def _check_layout(data_dir: Path) -> None:
+    for folder in (_QUESTIONS, _TABLES, _PASSAGES):
+        if (data_dir / folder).is_dir():
+            continue
+        if not data_dir.is_dir():
+            raise UserError(f"data_dir={data_dir}: there is no such folder; {_HOW_TO_GET_IT}")
+        inside = [child for child in sorted(data_dir.iterdir()) if (child / _TABLES).is_dir()]
+        way_out = f"did you mean data_dir={inside[0]}?" if inside else _HOW_TO_GET_IT
+        raise UserError(f"data_dir={data_dir}: {folder}/ is missing; {way_out}")
+
+
+def _question_entries(path: Path) -> list[JsonObject]:
+    entries = read_json(path)
+    if not isinstance(entries, list):
+        raise UserError(f"{path}: expected a list of questions, found {type(entries).__name__}")
+    return [JsonObject.of(entry, f"{path}: question {number}") for number, entry in enumerate(entries, start=1)]
+
+
+def _example(entry: JsonObject, linked: _LinkedTable) -> Example:
+    """A question of the file; ``reasoning`` is a key of our own that only the sample's files have."""
+    answer = entry.text("answer-text") if "answer-text" in entry else None
+    return Example(
+        id=entry.text("question_id"),
+        question=entry.text("question"),
+        table=linked.table,
+        answers=None if answer is None else (answer,),
+        passages=linked.passages,
+        candidates=() if answer is None else linked.finder.find(answer).candidates,
+        subset=_subset(entry),
+        reasoning=entry.text("reasoning") if "reasoning" in entry else "",
+    )
+
+
+def _subset(entry: JsonObject) -> str:
+    """The class of the answer as the release counts it: "table" as soon as one traced node is a table's."""
+    if "answer-node" not in entry:
+        return ""
+    kinds = set()
+    for node in entry.list("answer-node"):
+        if not (isinstance(node, list) and len(node) == 4 and node[3] in ("table", "passage")):
+            raise UserError(
+                f"{entry.where}, key 'answer-node': expected [text, [row, column], link, 'table' or 'passage'],"
+                f" found {str(node)[:80]}"
+            )
+        kinds.add(node[3])
+    if not kinds:
+        return "missing"
+    return "table" if "table" in kinds else "passage"
+
+
+def _read_table(data_dir: Path, table_id: str, shared: dict[tuple[str, str], str]) -> _LinkedTable | None:
+    """The table with its passages; None where one of its two files is not there."""
+    table_file, passage_file = table_files(data_dir, table_id)
+    if not (table_file.is_file() and passage_file.is_file()):
+        return None
+    table = _parse_table(JsonObject.of(read_json(table_file), str(table_file)), table_id)
+    passages = _parse_passages(JsonObject.of(read_json(passage_file), str(passage_file)), shared)
+    for cell in (cell for row in (table.header, *table.rows) for cell in row):
+        for link in cell.links:
+            if link not in passages:
+                raise UserError(f"{passage_file}: no passage for {link!r}, a link of cell {cell.text!r}")
+    return _LinkedTable(table, passages, AnswerFinder(table, passages))
+
+
+def _parse_table(content: JsonObject, table_id: str) -> Table:
+    header = _parse_row(content.list("header"), f"{content.where}, key 'header'")
+    rows = []
+    for number, row in enumerate(content.list("data"), start=1):
+        where = f"{content.where}, key 'data', row {number}"
+        cells = _parse_row(row, where)
+        if len(cells) != len(header):
+            raise UserError(f"{where}: {len(cells)} cells, the header has {len(header)}")
+        rows.append(cells)
+    title = content.text("title") if "title" in content else ""
+    return Table(id=table_id, header=header, rows=tuple(rows), title=title)
+
+
+def _parse_row(cells: Any, where: str) -> tuple[Cell, ...]:
+    if not isinstance(cells, list):
+        raise UserError(f"{where}: expected a list of cells, found {type(cells).__name__}")
+    return tuple(_parse_cell(cell, f"{where}, cell {number}") for number, cell in enumerate(cells, start=1))
+
+
+def _parse_cell(cell: Any, where: str) -> Cell:
+    match cell:
+        case [str(text), list(links)] if all(isinstance(link, str) for link in links):
+            return Cell(text, tuple(dict.fromkeys(sys.intern(unquote(link)) for link in links)))
+    raise UserError(f"{where}: expected [text, [link, ...]], found {str(cell)[:80]}")
+
+
+def _parse_passages(content: JsonObject, shared: dict[tuple[str, str], str]) -> dict[str, str]:
+    """link -> passage. ``shared`` makes tables that link to the same page hold one text (a third of all)."""
+    passages = {}
+    for link in content:
+        key, text = sys.intern(unquote(link)), content.text(link)
+        passages[key] = shared.setdefault((key, text), text)
+    return passages

@@ -1,0 +1,79 @@
+"""The size and shape of a split (checklist 63-67, 69; paper tables 2 and 3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mate_cli.tables.table import Example, Table
+
+
+@dataclass(frozen=True, slots=True)
+class SplitStatistics:
+    """Counts over a split. The means run over questions, as the paper's do, so a table counts once a question.
+
+    Attributes:
+        questions: all of them; subsets: by the official answer nodes (empty for a blind split).
+        reasonings: by kind of reasoning, where the data names it.
+        tables: distinct tables; linked_passages: distinct passages of them.
+        mean_rows, mean_columns, mean_cells: of the body of a question's table.
+        mean_links: distinct passages that a question's table links to.
+        mean_passage_words: words of a passage, over ``linked_passages``.
+        answered: questions with an answer field; with_candidate: those where a cell holds the answer;
+        ambiguous: those where more than one does.
+    """
+
+    questions: int
+    subsets: dict[str, int]
+    reasonings: dict[str, int]
+    tables: int
+    linked_passages: int
+    mean_rows: float
+    mean_columns: float
+    mean_cells: float
+    mean_links: float
+    mean_passage_words: float
+    answered: int
+    with_candidate: int
+    ambiguous: int
+
+    @property
+    def ambiguity(self) -> float:
+        """The share of the answered questions with more than one candidate (checklist 69: about half)."""
+        return self.ambiguous / self.answered if self.answered else 0.0
+
+
+def statistics(examples: Sequence[Example]) -> SplitStatistics:
+    """Count ``examples``; all zero for an empty split."""
+    tables = {id(example.table): example for example in examples}
+    links = {key: _links(example.table) for key, example in tables.items()}
+    passages = {text for example in tables.values() for text in example.passages.items()}
+    answered = [example for example in examples if example.answers is not None]
+    return SplitStatistics(
+        questions=len(examples),
+        subsets=_count(example.subset for example in examples),
+        reasonings=_count(example.reasoning for example in examples),
+        tables=len(tables),
+        linked_passages=len(passages),
+        mean_rows=_mean([example.table.num_rows for example in examples]),
+        mean_columns=_mean([example.table.num_columns for example in examples]),
+        mean_cells=_mean([example.table.num_rows * example.table.num_columns for example in examples]),
+        mean_links=_mean([len(links[id(example.table)]) for example in examples]),
+        mean_passage_words=_mean([len(text.split()) for _, text in passages]),
+        answered=len(answered),
+        with_candidate=sum(bool(example.candidates) for example in answered),
+        ambiguous=sum(len(example.candidates) > 1 for example in answered),
+    )
+
+
+def _links(table: Table) -> set[str]:
+    return {link for row in (table.header, *table.rows) for cell in row for link in cell.links}
+
+
+def _count(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(name for name in names if name).items()))
+
+
+def _mean(values: Sequence[int]) -> float:
+    return sum(values) / len(values) if values else 0.0
