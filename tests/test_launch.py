@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import subprocess
 import sys
 import types
 from collections.abc import Callable
@@ -309,3 +310,37 @@ def test_flags_are_told_from_overrides() -> None:
     assert arguments.overrides == ["a=1", "b=--x"]
     assert arguments.multirun
     assert arguments.only_shows
+
+
+TWO_PROCESS_COMMAND = """
+import sys, types
+import pytorch_lightning as lightning
+from pytorch_lightning.demos.boring_classes import BoringModel
+from mate_cli.cli import main
+
+def run(config):
+    trainer = lightning.Trainer(
+        accelerator="cpu", devices=2, strategy="ddp", max_steps=2, logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
+    trainer.fit(BoringModel())
+    process = f"rank {trainer.global_rank} of {trainer.world_size}"
+    print(f"seed {config.seed} {process}: {config.data_dir}", flush=True)
+
+sys.modules["mate_cli.commands.train"] = types.SimpleNamespace(run=run)
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+def test_a_sweep_of_two_process_jobs_runs_each_job_once_in_both_processes(tmp_path: Path) -> None:
+    script, folder = tmp_path / "script.py", tmp_path / "cwd"
+    script.write_text(TWO_PROCESS_COMMAND, encoding="utf-8")
+    folder.mkdir()
+    text = 'it\'s [a], {b} ${c} "d" \\'
+    words = [sys.executable, str(script), "train", "seed=0,1", "-m", f"data_dir={text}"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    lines = sorted(line for line in done.stdout.splitlines() if line.startswith("seed"))
+    assert lines == [f"seed {seed} rank {rank} of 2: {text}" for seed in (0, 1) for rank in (0, 1)]
+    assert list(folder.iterdir()) == []
