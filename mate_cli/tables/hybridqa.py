@@ -1,8 +1,8 @@
 """Reads HybridQA in its official layout.
 
-    released_data/{train,dev,test}.traced.json or .json     questions; the traced files name the answer nodes
-    WikiTables-WithLinks/tables_tok/<table_id>.json         a table whose cells list their links
-    WikiTables-WithLinks/request_tok/<table_id>.json        link -> passage
+- released_data/{train,dev,test}.traced.json or .json: questions; the traced files name the answer nodes
+- WikiTables-WithLinks/tables_tok/<table_id>.json: a table whose cells list their links
+- WikiTables-WithLinks/request_tok/<table_id>.json: link -> passage
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def _question_entries(path: Path) -> list[JsonObject]:
     entries = read_json(path)
     if not isinstance(entries, list):
         raise UserError(f"{path}: expected a list of questions, found {type(entries).__name__}")
-    return [JsonObject.of(entry, f"{path}: question {number}") for number, entry in enumerate(entries, start=1)]
+    return [
+        JsonObject.of(entry, f"{path}: question {number}") for number, entry in enumerate(entries, start=1)
+    ]
 
 
 def _example(entry: JsonObject, linked: _LinkedTable) -> Example:
@@ -135,8 +137,8 @@ def _subset(entry: JsonObject) -> str:
     for node in entry.list("answer-node"):
         if not (isinstance(node, list) and len(node) == 4 and node[3] in ("table", "passage")):
             raise UserError(
-                f"{entry.where}, key 'answer-node': expected [text, [row, column], link, 'table' or 'passage'],"
-                f" found {str(node)[:80]}"
+                f"{entry.where}, key 'answer-node': expected [text, [row, column], link, 'table' or"
+                f" 'passage'], found {str(node)[:80]}"
             )
         kinds.add(node[3])
     if not kinds:
@@ -185,7 +187,7 @@ def _parse_cell(cell: Any, where: str) -> Cell:
 
 
 def _parse_passages(content: JsonObject, shared: dict[tuple[str, str], str]) -> dict[str, str]:
-    """link -> passage. ``shared`` makes tables that link to the same page hold one text (a third of all)."""
+    """link -> passage. ``shared`` makes tables that link to one page hold one text: a quarter of them do."""
     passages = {}
     for link in content:
         key, text = sys.intern(unquote(link)), content.text(link)

@@ -11,12 +11,12 @@ from mate_cli.tables.table import Example, Table
 
 @dataclass(frozen=True, slots=True)
 class SplitStatistics:
-    """Counts over a split. The means run over questions, as the paper's do, so a table counts once a question.
+    """Counts over a split. Means run over questions, as the paper's do: a table counts once a question.
 
     Attributes:
         questions: all of them; subsets: by the official answer nodes (empty for a blind split).
         reasonings: by kind of reasoning, where the data names it.
-        tables: distinct tables; linked_passages: distinct passages of them.
+        tables: distinct tables; linked_passages: their distinct passages.
         mean_rows, mean_columns, mean_cells: of the body of a question's table.
         mean_links: distinct passages that a question's table links to.
         mean_passage_words: words of a passage, over ``linked_passages``.
