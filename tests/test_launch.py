@@ -313,7 +313,7 @@ def test_flags_are_told_from_overrides() -> None:
 
 
 TWO_PROCESS_COMMAND = """
-import sys, types
+import os, sys, types
 import pytorch_lightning as lightning
 from pytorch_lightning.demos.boring_classes import BoringModel
 from mate_cli.cli import main
@@ -325,7 +325,8 @@ def run(config):
     )
     trainer.fit(BoringModel())
     process = f"rank {trainer.global_rank} of {trainer.world_size}"
-    print(f"seed {config.seed} {process}: {config.data_dir}", flush=True)
+    line = f"seed {config.seed} {process}: {config.data_dir}\\n"
+    os.write(1, line.encode())  # in one piece: both processes write to the same pipe
 
 sys.modules["mate_cli.commands.train"] = types.SimpleNamespace(run=run)
 sys.exit(main())
