@@ -1,0 +1,1 @@
+"""From examples to features: sentence expansion, linearisation, truncation, labels, the cache and batches."""

@@ -1,0 +1,111 @@
+"""Packed batches: examples one after another without padding, with the plan of their attention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mate_cli.attention.pattern import Kind
+from mate_cli.attention.plan import Layout, Plan, build_plan
+from mate_cli.encoding.features import TOKEN_TYPES
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A packed micro-batch.
+
+    Attributes:
+        input_ids: int64 ``[tokens]``.
+        token_types: int64 ``[tokens, 7]`` in the order of ``TOKEN_TYPES``; rows and columns unclamped.
+        positions: int64 ``[tokens]``.
+        document: int64 ``[tokens]``, which example of the batch.
+        cell: int64 ``[tokens]``, which of the batch's body cells; -1 in questions and headers.
+        cell_document, cell_row, cell_column: int64 ``[cells]``; rows and columns of the body from 0.
+        is_candidate: bool ``[cells]``.
+        ids: the ids of the examples.
+        plan: what the attention backend needs.
+    """
+
+    input_ids: Tensor
+    token_types: Tensor
+    positions: Tensor
+    document: Tensor
+    cell: Tensor
+    cell_document: Tensor
+    cell_row: Tensor
+    cell_column: Tensor
+    is_candidate: Tensor
+    ids: list[str]
+    plan: Plan
+
+    def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
+        """The same batch on another device."""
+        moved = {name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()}
+        return replace(self, plan=self.plan.to(device), **moved)
+
+    def pin_memory(self) -> Self:
+        """The same batch in page-locked memory; the data loader calls this."""
+        pinned = {name: value.pin_memory() for name, value in self._tensors()}
+        return replace(self, plan=self.plan.pin_memory(), **pinned)
+
+    def _tensors(self) -> list[tuple[str, Tensor]]:
+        values = [(field.name, getattr(self, field.name)) for field in fields(self)]
+        return [(name, value) for name, value in values if isinstance(value, Tensor)]
+
+
+class Collator:
+    """Rows of the cache to a ``Batch``; runs, with the planning, in the workers of the data loader.
+
+    Args:
+        kinds: the attention kinds of the model's head groups.
+        backend: the attention backend, or ``auto``.
+        device: where the plan will be used.
+    """
+
+    def __init__(self, kinds: tuple[Kind, ...], backend: str = "auto", device: str = "cpu") -> None:
+        self.kinds, self.backend, self.device = kinds, backend, device
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> Batch:
+        """Concatenate rows as ``row_of`` gives them, one or more."""
+        lengths = [len(row["input_ids"]) for row in rows]
+        document = np.repeat(np.arange(len(rows)), lengths)
+        types = np.empty((len(document), len(TOKEN_TYPES)), dtype=np.int64)
+        for number, name in enumerate(TOKEN_TYPES):
+            types[:, number] = _joined(rows, name)
+        segment, column, row = types[:, 0], types[:, 1], types[:, 2]
+        cell, first = _number_cells(document, row, column)
+        plan = build_plan(Layout(document, row, column, segment), self.kinds, self.backend, self.device)
+        return Batch(
+            input_ids=torch.from_numpy(_joined(rows, "input_ids").astype(np.int64)),
+            token_types=torch.from_numpy(types),
+            positions=torch.from_numpy(_joined(rows, "position").astype(np.int64)),
+            document=torch.from_numpy(document),
+            cell=torch.from_numpy(cell),
+            cell_document=torch.from_numpy(document[first]),
+            cell_row=torch.from_numpy(row[first] - 1),
+            cell_column=torch.from_numpy(column[first] - 1),
+            is_candidate=torch.from_numpy(_joined(rows, "labels")[first] > 0),
+            ids=[str(row["id"]) for row in rows],
+            plan=plan,
+        )
+
+
+def _joined(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+    return np.concatenate([np.asarray(row[name]) for row in rows])
+
+
+def _number_cells(document: np.ndarray, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The body cell of each token, -1 where none, and the first token of each body cell.
+
+    The tokens of a cell are neighbours, and no two neighbouring cells share row, column and document.
+    """
+    changes = np.ones(len(row), dtype=bool)
+    changes[1:] = (np.diff(row) != 0) | (np.diff(column) != 0) | (np.diff(document) != 0)
+    is_body = row > 0
+    is_first = changes & is_body
+    return np.where(is_body, np.cumsum(is_first) - 1, -1), np.flatnonzero(is_first)

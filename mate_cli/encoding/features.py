@@ -1,0 +1,147 @@
+"""What encoding takes and gives: options, the integer arrays of one example, or why there are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from mate_cli.errors import UserError
+
+TOKEN_TYPES = (
+    "segment",
+    "column",
+    "row",
+    "prev_label",
+    "column_rank",
+    "inv_column_rank",
+    "numeric_relation",
+)
+"""The token-type features in the order of TAPAS's embedding tables (spec 1.5)."""
+
+Input = Literal["both", "table", "passages"]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingOptions:
+    """How examples become tokens; part of the cache's key.
+
+    Attributes:
+        max_tokens: limit of one example, [CLS] and [SEP] included.
+        sentences: at most how many sentences of the linked passages are added to the table (checklist 28).
+        input: ``both`` appends the chosen sentences to the cells that link to them; ``table`` appends none;
+            ``passages`` keeps the header and in each body cell only its chosen sentences.
+        reset_positions: whether positions start again in every cell (checklist 14).
+        max_positions: size of the position table; with ``reset_positions`` longer cells repeat its last entry.
+
+    Raises:
+        UserError: a value is out of range, or absolute positions do not reach ``max_tokens``.
+    """
+
+    max_tokens: int = 2048
+    sentences: int = 5
+    input: Input = "both"
+    reset_positions: bool = True
+    max_positions: int = 512
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 3 or self.sentences < 0 or self.max_positions < 1:
+            raise UserError(f"encoding needs max_tokens >= 3, sentences >= 0, max_positions >= 1: {self}")
+        if self.input not in get_args(Input):
+            raise UserError(f"input={self.input!r} is unknown; choose one of {', '.join(get_args(Input))}")
+        if not self.reset_positions and self.max_tokens > self.max_positions:
+            raise UserError(
+                f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the backbone; "
+                "lower it or keep reset_positions=true"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """One example as integer arrays ``[tokens]``, int32: [CLS] question [SEP], header row, body rows.
+
+    Attributes:
+        segment: 0 in the question, 1 in the table.
+        column, row: 1-based in the table, the header is row 0, both 0 in the question; never clamped.
+        prev_label, column_rank, inv_column_rank, numeric_relation: all 0 so far.
+        position: index into the position table.
+        labels: 1 on the kept tokens of candidate cells.
+    """
+
+    input_ids: np.ndarray
+    segment: np.ndarray
+    column: np.ndarray
+    row: np.ndarray
+    prev_label: np.ndarray
+    column_rank: np.ndarray
+    inv_column_rank: np.ndarray
+    numeric_relation: np.ndarray
+    position: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+
+ARRAYS: tuple[str, ...] = tuple(Features.__dataclass_fields__)
+"""The names of the arrays of ``Features``, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """Why an example cannot be encoded: even one word a cell does not fit.
+
+    Attributes:
+        needed: tokens at one word a cell; limit: tokens allowed.
+        question_tokens: of the needed ones, those of the question, with [CLS] and [SEP].
+    """
+
+    table_id: str
+    needed: int
+    limit: int
+    question_tokens: int
+
+    @property
+    def reason(self) -> str:
+        """One line for the user: which table, how many tokens it needs, the limit."""
+        if self.question_tokens > self.limit:
+            return (
+                f"the question about table {self.table_id!r} alone has {self.question_tokens} tokens; "
+                f"the limit is {self.limit} (max_tokens)"
+            )
+        return (
+            f"table {self.table_id!r} needs {self.needed} tokens at one word a cell, {self.question_tokens} of "
+            f"them for the question; the limit is {self.limit} (max_tokens)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What became of one example.
+
+    Attributes:
+        outcome: the arrays, or why there are none.
+        full_length: tokens before anything was cut.
+        answer_in_input: whether the kept tokens of some candidate cell contain an answer.
+    """
+
+    outcome: Features | TooLarge
+    full_length: int
+    answer_in_input: bool
+
+    @property
+    def features(self) -> Features:
+        """The arrays.
+
+        Raises:
+            UserError: the example did not fit.
+        """
+        if isinstance(self.outcome, TooLarge):
+            raise UserError(self.outcome.reason)
+        return self.outcome
+
+    @property
+    def tokens_cut(self) -> int:
+        """How many tokens truncation took; 0 where the example is left out."""
+        return 0 if isinstance(self.outcome, TooLarge) else self.full_length - len(self.outcome)

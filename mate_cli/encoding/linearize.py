@@ -1,0 +1,91 @@
+"""A question and a table as one sequence of tokens with coordinates: [CLS] question [SEP] header, rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mate_cli.encoding.features import EncodingOptions, Features, TooLarge
+from mate_cli.encoding.tokenizer import CellTokenizer, Pieces
+from mate_cli.encoding.truncation import pieces_per_cell
+
+
+@dataclass(frozen=True, slots=True)
+class TableText:
+    """Where the texts of one example are among the pieces of a batch.
+
+    Attributes:
+        question: number of the question's text.
+        cells: numbers of the cells' texts, int64 ``[(rows + 1) * columns]``, header first, row-major.
+        is_candidate: bool, as ``cells``.
+    """
+
+    table_id: str
+    columns: int
+    question: int
+    cells: np.ndarray
+    is_candidate: np.ndarray
+
+
+def linearize(
+    text: TableText, pieces: Pieces, tokenizer: CellTokenizer, options: EncodingOptions
+) -> tuple[Features | TooLarge, int]:
+    """The arrays of one example, cut to ``options.max_tokens``, and its length before the cut."""
+    question = pieces.of(text.question)
+    source, cell = _table_pieces(text.cells, pieces)
+    word_start = pieces.word_start[source]
+    head, full_length = len(question) + 2, len(question) + 2 + len(source)
+    if full_length > options.max_tokens:
+        k = pieces_per_cell(word_start, options.max_tokens - head)
+        if k == 0:
+            least = head + int((word_start == 0).sum())
+            return TooLarge(text.table_id, least, options.max_tokens, head), full_length
+        kept = word_start < k
+        source, cell = source[kept], cell[kept]
+    ids = np.concatenate([[tokenizer.cls], question, [tokenizer.sep], pieces.ids[source]])
+    return _features(ids, head, cell, text, options), full_length
+
+
+def _table_pieces(cells: np.ndarray, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
+    """For each piece of the table, where it is in the batch's pieces and which cell it belongs to."""
+    first = pieces.starts[cells]
+    lengths = pieces.starts[cells + 1] - first
+    ends = np.cumsum(lengths)
+    cell = np.repeat(np.arange(len(cells)), lengths)
+    return np.arange(len(cell)) + (first - ends + lengths)[cell], cell
+
+
+def _features(
+    ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, options: EncodingOptions
+) -> Features:
+    """The arrays, given the kept ids, the length of the question part and the cell of each table token."""
+    zeros = np.zeros(len(ids), dtype=np.int32)
+    segment, row, column, labels = zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy()
+    segment[head:] = 1
+    row[head:], column[head:] = np.divmod(cell, max(text.columns, 1))
+    column[head:] += 1
+    labels[head:] = text.is_candidate[cell]
+    return Features(
+        input_ids=ids.astype(np.int32),
+        segment=segment,
+        column=column,
+        row=row,
+        prev_label=zeros,
+        column_rank=zeros,
+        inv_column_rank=zeros,
+        numeric_relation=zeros,
+        position=_positions(head, cell, options),
+        labels=labels,
+    )
+
+
+def _positions(head: int, cell: np.ndarray, options: EncodingOptions) -> np.ndarray:
+    """Absolute, or counted from the start of the question and of each cell and clamped (checklist 14)."""
+    place = np.arange(head + len(cell), dtype=np.int32)
+    if not options.reset_positions:
+        return place
+    starts_cell = np.flatnonzero(np.diff(cell, prepend=-1))
+    lengths = np.diff(starts_cell, append=len(cell))
+    place[head:] -= np.repeat(head + starts_cell, lengths).astype(np.int32)
+    return np.minimum(place, options.max_positions - 1)
