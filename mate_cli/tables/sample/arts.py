@@ -1,0 +1,177 @@
+"""Sample tables about works and the people behind them."""
+
+from __future__ import annotations
+
+from mate_cli.tables.sample.grammar import Column, Domain, Fact, person_facts
+
+ARTS: tuple[Domain, ...] = (
+    Domain(
+        "films",
+        Column(
+            ("Film", "Title", "Movie"),
+            "title",
+            (),
+            (),
+            "film",
+            (
+                Fact(
+                    "place",
+                    ("Most scenes of {e} were shot in {v} .", "The crew filmed in {v} for ten weeks ."),
+                    ("Where did the shooting of {x} take place ?", "At which location was {x} made ?"),
+                    ("was made on location in {v}", "used {v} as its location"),
+                ),
+                Fact(
+                    "person",
+                    ("The story of {e} is based on a novel by {v} .", "{e} adapts a book by {v} ."),
+                    ("Which writer inspired {x} ?", "Who wrote the source of {x} ?"),
+                    ("goes back to a text of the writer {v}", "was inspired by the writer {v}"),
+                ),
+            ),
+        ),
+        (
+            Column(
+                ("Director", "Directed by"),
+                "person",
+                ("Who directed {x} ?", "Who stood behind the camera of {x} ?"),
+                ("was directed by {v}", "{v} directed"),
+                "director",
+                person_facts("learned the craft", "old cinemas"),
+            ),
+            Column(
+                ("Music", "Soundtrack"),
+                "person",
+                ("Who wrote the music of {x} ?", "Who composed the soundtrack of {x} ?"),
+                ("has music by {v}", "{v} wrote the soundtrack of"),
+            ),
+            Column(
+                ("Year", "Released"),
+                "film_year",
+                ("When did {x} reach the cinemas ?", "In which year was {x} released ?"),
+                ("came out in {v}", "was released in {v}"),
+            ),
+            Column(
+                ("Genre",),
+                "film_genre",
+                ("What genre is {x} ?", "To which genre does {x} belong ?"),
+                ("is a {v}",),
+            ),
+        ),
+    ),
+    Domain(
+        "novels",
+        Column(
+            ("Novel", "Book", "Title"),
+            "title",
+            (),
+            (),
+            "novel",
+            (
+                Fact(
+                    "place",
+                    ("The plot of {e} unfolds in {v} .", "{e} tells of a family in {v} ."),
+                    ("Where is {x} set ?", "Which town is the scene of {x} ?"),
+                    ("is set in {v}", "has {v} as its scene"),
+                ),
+                Fact(
+                    "person",
+                    ("{v} drew the pictures for {e} .", "The drawings in {e} are by {v} ."),
+                    ("Who illustrated {x} ?", "Who is the illustrator of {x} ?"),
+                    ("was illustrated by {v}", "{v} illustrated"),
+                ),
+            ),
+        ),
+        (
+            Column(
+                ("Author", "Written by"),
+                "person",
+                ("Who wrote {x} ?", "Who is the author of {x} ?"),
+                ("was written by {v}", "{v} wrote"),
+                "author",
+                person_facts("read literature", "long walks"),
+            ),
+            Column(
+                ("Publisher", "Published by"),
+                "publisher",
+                ("Which company printed {x} ?", "Who was the publisher of {x} ?"),
+                ("appeared at {v}", "was published by {v}"),
+            ),
+            Column(
+                ("Year", "Published"),
+                "year",
+                ("When did {x} reach the bookshops ?", "In which year was {x} published ?"),
+                ("came out in {v}", "was published in {v}"),
+            ),
+            Column(
+                ("Genre",),
+                "novel_genre",
+                ("What genre is {x} ?", "To which genre does {x} belong ?"),
+                ("is a {v}",),
+            ),
+        ),
+    ),
+    Domain(
+        "composers",
+        Column(
+            ("Composer", "Name"),
+            "person",
+            (),
+            (),
+            "composer",
+            (
+                Fact(
+                    "place",
+                    ("{e} is buried in {v} .", "The grave of {e} can be seen in {v} ."),
+                    ("Where is the last resting place of {x} ?", "Where was {x} laid to rest ?"),
+                    ("was laid to rest in {v}", "rests in {v}"),
+                ),
+                Fact(
+                    "person",
+                    ("{e} married {v} after a long engagement .", "{v} became the spouse of {e} ."),
+                    ("Who was the partner in life of {x} ?", "With whom did {x} share a home ?"),
+                    ("shared a home with {v}", "{v} shared a home with"),
+                ),
+            ),
+        ),
+        (
+            Column(
+                ("Best-known work", "Opera"),
+                "title",
+                ("What is the most famous work of {x} ?", "Which opera made {x} famous ?"),
+                ("wrote {v}", "became famous with {v}"),
+                "opera",
+                (
+                    Fact(
+                        "place",
+                        ("{e} had its premiere in {v} .", "The audience of {v} saw {e} first ."),
+                        ("Where was {x} performed for the first time ?", "Which city staged {x} first ?"),
+                        ("was first performed in {v}", "was first staged in {v}"),
+                    ),
+                    Fact(
+                        "person",
+                        ("The words of {e} were written by {v} .", "{v} wrote the verses of {e} ."),
+                        ("Who is the librettist of {x} ?", "Who was responsible for the text of {x} ?"),
+                        ("has a libretto by {v}", "uses a text of {v}"),
+                    ),
+                ),
+            ),
+            Column(
+                ("Birthplace", "Born in"),
+                "place",
+                ("What is the birthplace of {x} ?", "Where was {x} born ?"),
+                ("came from {v}", "was born in {v}"),
+            ),
+            Column(
+                ("Born", "Year of birth"),
+                "year",
+                ("When was {x} born ?", "What is the year of birth of {x} ?"),
+                ("was born in {v}", "came into the world in {v}"),
+            ),
+            Column(
+                ("Instrument",),
+                "instrument",
+                ("Which instrument did {x} play ?", "What instrument was {x} trained on ?"),
+                ("played the {v}",),
+            ),
+        ),
+    ),
+)

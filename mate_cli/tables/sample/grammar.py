@@ -1,0 +1,98 @@
+"""What the sample's tables are about: the sentences of its passages and the ways to ask about them.
+
+In every template ``{e}`` is the entity a passage is about, ``{v}`` a value and ``{x}`` a noun phrase that
+names or describes an entity. A sentence and the question that needs it share as few words as English allows,
+so that word overlap alone does not lead to the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something a passage tells about its entity.
+
+    Attributes:
+        value: the kind of the value (``names.Names``).
+        sentences: how a passage says it; asks: questions for the value.
+        predicates: what follows "the film that" or "whose director" to describe the entity by the value.
+    """
+
+    value: str
+    sentences: tuple[str, ...]
+    asks: tuple[str, ...]
+    predicates: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and how to ask for its value and to describe a row by it.
+
+    Attributes:
+        headers: what may stand in the header; value: the kind of its values; noun: what a linked value is.
+        asks: questions for the cell of the row of ``{x}``; predicates: describe the row by the cell's value.
+        facts: what the passage of a linked value tells; empty where the column has no links.
+    """
+
+    headers: tuple[str, ...]
+    value: str
+    asks: tuple[str, ...]
+    predicates: tuple[str, ...]
+    noun: str = ""
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A kind of table: ``key`` names its rows, ``columns`` tell about them."""
+
+    plural: str
+    key: Column
+    columns: tuple[Column, ...]
+
+
+def person_facts(learned: str, passion: str) -> tuple[Fact, ...]:
+    """What passages tell about people of a trade."""
+    return (
+        Fact(
+            "place",
+            ("{e} was born in {v} as the youngest of four children .", "{e} came into the world in {v} ."),
+            ("Where did {x} spend the first days of life ?", "What is the birthplace of {x} ?"),
+            ("hails from {v}", "is a native of {v}"),
+        ),
+        Fact(
+            "person",
+            (f"{{e}} {learned} under {{v}} .", f"As a student , {{e}} {learned} with {{v}} ."),
+            ("Who was the teacher of {x} ?", "Whose pupil was {x} ?"),
+            ("was taught by {v}", "had {v} as teacher"),
+        ),
+        Fact(
+            "society",
+            (f"{{e}} joined the {{v}} because of a passion for {passion} .", "{e} was elected to the {v} ."),
+            ("To which society did {x} belong ?", "Of which club was {x} a member ?"),
+            ("was a member of the {v}", "belonged to the {v}"),
+        ),
+    )
+
+
+INTRODUCTIONS = (
+    "{e} is a {noun} described in several books .",
+    "{e} is a {noun} known far beyond the region .",
+    "{e} is a {noun} of some renown .",
+)
+
+FILLERS = (
+    "Little is known about the early years .",
+    "A small exhibition tells the whole story .",
+    "Several guides recommend a visit on quiet days .",
+    "The local newspaper has reported on it more than once .",
+    "Experts disagree about many of the details .",
+    "An anniversary was marked with a special stamp .",
+)
+
+COMPARISONS = (
+    "Comparisons with {other} are common .",
+    "Writers often mention {other} in the same breath .",
+)

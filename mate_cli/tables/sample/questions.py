@@ -1,0 +1,123 @@
+"""Questions on one generated table: which cell they mean and how they name its row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from mate_cli.tables.sample.grammar import Column, Fact
+from mate_cli.tables.sample.names import is_word
+from mate_cli.tables.sample.world import Entity, World
+from mate_cli.tables.table import Coordinate
+
+Way = Literal["name", "column", "key_fact", "linked_fact"]
+"""How a question names a row: by its key, another cell's text, or a fact that only a passage tells."""
+
+# How often a question names the row of its answer in which way, by what it asks for.
+_TO_CELL: dict[Way, float] = {"name": 0.4, "column": 0.15, "key_fact": 0.25, "linked_fact": 0.2}
+_TO_KEY: dict[Way, float] = {"column": 0.5, "linked_fact": 0.3, "key_fact": 0.2}
+_TO_KEY_FACT: dict[Way, float] = {"name": 0.5, "column": 0.25, "linked_fact": 0.25}
+_TO_LINKED_FACT: dict[Way, float] = {"name": 0.5, "column": 0.25, "key_fact": 0.25}
+
+_KEY_QUESTIONS = ("Which is {x} ?", "What is the name of {x} ?", "Give the name of {x} .")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question and its answer; ``place`` is the cell it means, None where no cell holds the answer."""
+
+    question: str
+    answer: str
+    place: Coordinate | None
+    reasoning: str
+
+
+def ask_all(world: World, count: int, random: Random) -> list[Asked]:
+    """``count`` questions whose answers spread evenly over rows and columns, and those nothing answers."""
+    asked = [
+        Asked(_fact_question(fact, entity.name, random), entity.values[fact], None, "missing")
+        for entity in world.entities.values()
+        for fact in entity.values
+        if fact not in entity.told
+    ]
+    # A column of repeated words is asked half as often: a blind guess at a repeated word would pay off.
+    columns = [
+        c for c, column in enumerate(world.columns) if not is_word(column.value) or random.random() < 0.5
+    ]
+    places: list[Coordinate] = []
+    while len(places) < count:
+        rows = random.sample(range(len(world.rows)), len(world.rows))
+        places.extend(zip(rows, random.sample(columns, len(columns)), strict=False))
+    return asked + [_ask(world, place, random) for place in places[:count]]
+
+
+def _ask(world: World, place: Coordinate, random: Random) -> Asked:
+    """A question that means the cell at ``place``: its text, or a fact of its passage."""
+    entity = world.entities.get(place)
+    if entity is not None and random.random() < 0.65:
+        return _ask_fact(world, place, entity, random)
+    return _ask_text(world, place, random)
+
+
+def _ask_text(world: World, place: Coordinate, random: Random) -> Asked:
+    row, c = place
+    is_key = c == world.key
+    phrase, way = _name_row(world, place, _TO_KEY if is_key else _TO_CELL, random)
+    question = random.choice(_KEY_QUESTIONS if is_key else world.columns[c].asks).format(x=phrase)
+    reasoning = "lookup" if way in ("name", "column") else "two_hop"
+    # The key's own passage tells the fact: the answer stands in the very cell that is described.
+    return Asked(
+        question, world.rows[row][c], place, "passage" if is_key and way == "key_fact" else reasoning
+    )
+
+
+def _ask_fact(world: World, place: Coordinate, entity: Entity, random: Random) -> Asked:
+    fact = random.choice(entity.told)
+    is_key = place[1] == world.key
+    if not is_key and random.random() < 0.2:
+        return Asked(_fact_question(fact, entity.name, random), entity.values[fact], place, "passage")
+    phrase, way = _name_row(world, place, _TO_KEY_FACT if is_key else _TO_LINKED_FACT, random)
+    if not is_key:
+        phrase = f"the {_relation(world.columns[place[1]])} of {phrase}"
+    reasoning = "passage" if way == "name" else "two_hop"
+    return Asked(_fact_question(fact, phrase, random), entity.values[fact], place, reasoning)
+
+
+def _fact_question(fact: Fact, phrase: str, random: Random) -> str:
+    return random.choice(fact.asks).format(x=phrase)
+
+
+def _name_row(world: World, target: Coordinate, ways: dict[Way, float], random: Random) -> tuple[str, Way]:
+    """A noun phrase for the row of ``target`` that does not use the target itself."""
+    row, key = target[0], world.key
+    others = [c for c in range(len(world.columns)) if c not in (target[1], key)]
+    usable = {
+        "name": [key],
+        "column": [c for c in others if not is_word(world.columns[c].value)],
+        "key_fact": [key],
+        "linked_fact": [c for c in others if world.columns[c].facts],
+    }
+    possible = [way for way in ways if usable[way]]
+    way = random.choices(possible, [ways[way] for way in possible])[0]
+    c = random.choice(usable[way])
+    if way == "name":
+        return world.rows[row][key], way
+    pronoun = "who" if world.domain.key.value == "person" else "that"
+    noun = f"the {world.domain.key.noun}"
+    if way == "column":
+        return f"{noun} {pronoun} {_predicate(world.columns[c], world.rows[row][c], random)}", way
+    entity = world.entities[row, c]
+    fact = random.choice(entity.told)
+    predicate = random.choice(fact.predicates).format(v=entity.values[fact])
+    link = pronoun if way == "key_fact" else f"whose {_relation(world.columns[c])}"
+    return f"{noun} {link} {predicate}", way
+
+
+def _predicate(column: Column, value: str, random: Random) -> str:
+    return random.choice(column.predicates).format(v=value)
+
+
+def _relation(column: Column) -> str:
+    """What the linked cell is to its row: "director" of a film, "nearest town" of a mountain."""
+    return column.headers[0].lower()

@@ -1,0 +1,78 @@
+"""One generated table with the entities behind its linked cells and what their passages tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+from mate_cli.tables.sample.grammar import COMPARISONS, FILLERS, INTRODUCTIONS, Column, Domain, Fact
+from mate_cli.tables.sample.names import Names
+from mate_cli.tables.table import Coordinate
+
+
+@dataclass(frozen=True)
+class Entity:
+    """What a linked cell stands for.
+
+    Attributes:
+        values: what is true of it; told: the facts that its passage tells, nearly always all of them.
+    """
+
+    name: str
+    values: dict[Fact, str]
+    told: tuple[Fact, ...]
+    passage: str
+
+
+@dataclass
+class World:
+    """A table before it is written: columns in their order, cell texts, and entities by cell."""
+
+    domain: Domain
+    columns: list[Column]
+    headers: list[str]
+    rows: list[list[str]]
+    entities: dict[Coordinate, Entity] = field(default_factory=dict)
+
+    @property
+    def key(self) -> int:
+        """The column that names the rows."""
+        return self.columns.index(self.domain.key)
+
+
+def build_world(domain: Domain, names: Names, random: Random) -> World:
+    """5 to 7 rows, 4 or 5 columns in any order; in one table of seven a passage keeps quiet on a fact."""
+    columns = [domain.key, *domain.columns]
+    if random.random() < 0.3:
+        columns.remove(random.choice(domain.columns[1:]))
+    random.shuffle(columns)
+    height = random.randint(5, 7)
+    cells = [names.column(column.value, height) for column in columns]
+    headers = [random.choice(column.headers) for column in columns]
+    world = World(domain, columns, headers, [list(row) for row in zip(*cells, strict=True)])
+    quiet = (random.randrange(height), world.key) if random.random() < 0.15 else None
+    for place in [(r, c) for c, column in enumerate(columns) if column.facts for r in range(height)]:
+        world.entities[place] = _entity(world, place, place == quiet, names, random)
+    return world
+
+
+def _entity(world: World, place: Coordinate, quiet: bool, names: Names, random: Random) -> Entity:
+    """The facts in any order among sentences that answer nothing; some name another row's entity."""
+    row, c = place
+    column, name = world.columns[c], world.rows[row][c]
+    values = {fact: names.one(fact.value) for fact in column.facts}
+    told = tuple(random.sample(column.facts, len(column.facts) - quiet))
+    sentences = [_tell(fact, values[fact], name, column, random) for fact in told]
+    if random.random() < 0.2:
+        other = random.choice([r for r in range(len(world.rows)) if r != row])
+        sentences.append(random.choice(COMPARISONS).format(other=world.rows[other][c]))
+    sentences.extend(random.sample(FILLERS, random.randint(1, 2)))
+    random.shuffle(sentences)
+    opening = random.choice(INTRODUCTIONS).format(e=name, noun=column.noun)
+    return Entity(name, values, told, " ".join([opening, *sentences]))
+
+
+def _tell(fact: Fact, value: str, name: str, column: Column, random: Random) -> str:
+    subject = name if random.random() < 0.5 else f"the {column.noun}"
+    sentence = random.choice(fact.sentences).format(e=subject, v=value)
+    return sentence[0].upper() + sentence[1:]

@@ -1,0 +1,135 @@
+"""Builds the pages and questions of the sample and writes them in HybridQA's layout."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from mate_cli.tables.answer_match import AnswerFinder, AnswerMatch
+from mate_cli.tables.sample.arts import ARTS
+from mate_cli.tables.sample.land_and_sea import LAND_AND_SEA
+from mate_cli.tables.sample.names import Names
+from mate_cli.tables.sample.questions import Asked, ask_all
+from mate_cli.tables.sample.world import World, build_world
+from mate_cli.tables.table import Cell, Coordinate, Table
+
+_TABLES_PER_DOMAIN = {"train": 16, "dev": 4, "test": 4}
+_QUESTIONS_PER_TABLE = 7
+_MOST_CANDIDATES = 4
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A table as it is written, with the passages it links to."""
+
+    table: Table
+    passages: dict[str, str]
+
+
+def write_sample(folder: Path, seed: int = 0) -> None:
+    """Write train, dev and test below ``folder``: about 790, 200 and 200 questions, the same for a seed.
+
+    No name of a table or passage occurs in two tables, so the splits share no entity. test.json is blind as
+    in the release; test.traced.json holds its answers.
+
+    Raises:
+        OSError: ``folder`` cannot be written.
+    """
+    random = Random(f"mate sample {seed}")
+    names = Names(random)
+    for split, tables in _TABLES_PER_DOMAIN.items():
+        entries = list(_write_split(folder, split, tables, names, random))
+        random.shuffle(entries)
+        _write_questions(folder, split, entries)
+
+
+def _write_split(
+    folder: Path, split: str, tables: int, names: Names, random: Random
+) -> Iterator[dict[str, Any]]:
+    for domain in (*ARTS, *LAND_AND_SEA):
+        for number in range(tables):
+            world = build_world(domain, names, random)
+            page = _page(world, f"{split}_{domain.plural.replace(' ', '_')}_{number}", names.one("place"))
+            _write_page(folder, page)
+            yield from _entries(page, ask_all(world, _QUESTIONS_PER_TABLE, random))
+
+
+def _page(world: World, table_id: str, region: str) -> _Page:
+    links = {place: "/wiki/" + entity.name.replace(" ", "_") for place, entity in world.entities.items()}
+    rows = tuple(
+        tuple(Cell(text, (links[r, c],) if (r, c) in links else ()) for c, text in enumerate(row))
+        for r, row in enumerate(world.rows)
+    )
+    header = tuple(Cell(text) for text in world.headers)
+    passages = {links[place]: entity.passage for place, entity in world.entities.items()}
+    return _Page(Table(table_id, header, rows, f"{world.domain.plural.capitalize()} of {region}"), passages)
+
+
+def _entries(page: _Page, asked: Iterable[Asked]) -> Iterator[dict[str, Any]]:
+    """The questions as the release writes them, without those asked twice or answered in too many cells."""
+    finder, seen = AnswerFinder(page.table, page.passages), set()
+    for one in asked:
+        match = finder.find(one.answer)
+        if one.question in seen or not _means(one.place, match):
+            continue
+        seen.add(one.question)
+        yield {
+            "question_id": hashlib.sha256(one.question.encode()).hexdigest()[:16],
+            "question": one.question,
+            "table_id": page.table.id,
+            "answer-text": one.answer,
+            "question_postag": "",
+            "answer-node": _nodes(page, match),
+            "reasoning": "ambiguous" if len(match.candidates) > 1 else one.reasoning,
+        }
+
+
+def _means(place: Coordinate | None, match: AnswerMatch) -> bool:
+    if place is None:
+        return not match.candidates
+    return place in match.candidates and len(match.candidates) <= _MOST_CANDIDATES
+
+
+def _nodes(page: _Page, match: AnswerMatch) -> list[list[Any]]:
+    nodes: list[list[Any]] = []
+    for r, c in match.candidates:
+        cell = page.table.rows[r][c]
+        in_text = (r, c) in match.in_text
+        nodes.append(
+            [cell.text, [r, c], None if in_text else cell.links[0], "table" if in_text else "passage"]
+        )
+    return nodes
+
+
+def _write_page(folder: Path, page: _Page) -> None:
+    table, linked = page.table, folder / "WikiTables-WithLinks"
+    content = {
+        "url": "",
+        "title": table.title,
+        "header": [[cell.text, list(cell.links)] for cell in table.header],
+        "data": [[[cell.text, list(cell.links)] for cell in row] for row in table.rows],
+        "section_title": "",
+        "section_text": "",
+        "uid": table.id,
+        "intro": "",
+    }
+    _write_json(linked / "tables_tok" / f"{table.id}.json", content)
+    _write_json(linked / "request_tok" / f"{table.id}.json", page.passages)
+
+
+def _write_questions(folder: Path, split: str, entries: list[dict[str, Any]]) -> None:
+    """The traced file with everything, and the plain one: without nodes, and without answers for test."""
+    hidden = {"answer-node", "reasoning"} | ({"answer-text"} if split == "test" else set())
+    plain = [{key: value for key, value in entry.items() if key not in hidden} for entry in entries]
+    _write_json(folder / "released_data" / f"{split}.traced.json", entries)
+    _write_json(folder / "released_data" / f"{split}.json", plain)
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
