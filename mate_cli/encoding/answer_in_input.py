@@ -15,8 +15,8 @@ from mate_cli.tables.table import Example
 class AnswerSearch:
     """Looks for the answers of a list of examples among the kept tokens of their candidate cells.
 
-    Answers and cells are compared as the words that their pieces spell, without ASCII punctuation and articles,
-    as for candidates (spec 4.2); the answer's words must stand next to each other in one cell.
+    Answers and cells are compared as the words that their pieces spell, without ASCII punctuation and
+    articles, as for candidates (spec 4.2); the answer's words must be neighbours in one cell.
 
     Args:
         number: gives the number of a text among those that will be tokenised.

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mate_cli.attention.pattern import Kind
-from mate_cli.attention.plan import Layout, Plan, build_plan
+from mate_cli.attention import Kind, Layout, Plan, build_plan
 from mate_cli.encoding.features import TOKEN_TYPES
 
 
@@ -45,12 +44,14 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
         """The same batch on another device."""
-        moved = {name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()}
+        moved: dict[str, Any] = {
+            name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()
+        }
         return replace(self, plan=self.plan.to(device), **moved)
 
     def pin_memory(self) -> Self:
         """The same batch in page-locked memory; the data loader calls this."""
-        pinned = {name: value.pin_memory() for name, value in self._tensors()}
+        pinned: dict[str, Any] = {name: value.pin_memory() for name, value in self._tensors()}
         return replace(self, plan=self.plan.pin_memory(), **pinned)
 
     def _tensors(self) -> list[tuple[str, Tensor]]:

@@ -35,7 +35,7 @@ def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: Encod
 
 
 def row_of(example: Example, features: Features) -> dict[str, Any]:
-    """What batches are made of: the arrays of an example and what is known of it, as in a row of the cache."""
+    """What batches are made of, and a row of the cache: the arrays of an example and what is known of it."""
     return {
         "id": example.id,
         "subset": example.subset,

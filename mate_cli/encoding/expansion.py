@@ -1,4 +1,4 @@
-"""Which sentences of the linked passages join the table, by TF-IDF against the question (spec 4.3, checklist 29)."""
+"""Which sentences of the linked passages join the table: TF-IDF against the question (spec 4.3, checklist 29)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SentenceRanker:
         return np.asarray((self._vectorizer.transform(questions) @ self._vectors.T).toarray())
 
     def top(self, questions: Sequence[str], k: int) -> list[list[str]]:
-        """For each question the k best sentences with a score over 0, best first, of equals the earlier first.
+        """For each question the k best sentences with a score over 0; best first, of equals the earlier.
 
         A sentence that occurs twice may take two of the k places.
         """
@@ -49,11 +49,11 @@ class SentenceRanker:
 
 
 def expand(table: Table, by_link: Mapping[str, list[str]], chosen: Sequence[str], kind: Input) -> list[str]:
-    """The texts of a table, header first, row-major, with the chosen sentences of the links of each body cell.
+    """The texts of a table, header first, row-major, with the chosen sentences of each body cell's links.
 
     ``both``: a link adds " ( s1 s2 )", its chosen sentences in their original order. ``passages``: of body
-    cells only those sentences stay, without the brackets. ``table``: nothing is added. Links of the header add
-    nothing, as in the release.
+    cells only those sentences stay, without the brackets. ``table``: nothing is added. Links of the header
+    add nothing, as in the release.
 
     Args:
         by_link: the sentences of each link; a link that is not in it adds nothing.
@@ -76,7 +76,7 @@ def _additions(cell: Cell, added: Mapping[str, str]) -> list[str]:
 
 def _fit(sentences: list[str]) -> tuple[Any, Any]:
     """The vectorizer and the sentences' vectors, or None twice where there is nothing to rank by."""
-    from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import, and unneeded without passages
+    from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
 
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=1, max_df=0.9)
     try:

@@ -33,7 +33,7 @@ class EncodingOptions:
         input: ``both`` appends the chosen sentences to the cells that link to them; ``table`` appends none;
             ``passages`` keeps the header and in each body cell only its chosen sentences.
         reset_positions: whether positions start again in every cell (checklist 14).
-        max_positions: size of the position table; with ``reset_positions`` longer cells repeat its last entry.
+        max_positions: size of the position table; in cells longer than that its last entry repeats.
 
     Raises:
         UserError: a value is out of range, or absolute positions do not reach ``max_tokens``.
@@ -52,8 +52,8 @@ class EncodingOptions:
             raise UserError(f"input={self.input!r} is unknown; choose one of {', '.join(get_args(Input))}")
         if not self.reset_positions and self.max_tokens > self.max_positions:
             raise UserError(
-                f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the backbone; "
-                "lower it or keep reset_positions=true"
+                f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the "
+                "backbone; lower it or keep reset_positions=true"
             )
 
 
@@ -111,8 +111,8 @@ class TooLarge:
                 f"the limit is {self.limit} (max_tokens)"
             )
         return (
-            f"table {self.table_id!r} needs {self.needed} tokens at one word a cell, {self.question_tokens} of "
-            f"them for the question; the limit is {self.limit} (max_tokens)"
+            f"table {self.table_id!r} needs {self.needed} tokens at one word a cell, {self.question_tokens} "
+            f"of them for the question; the limit is {self.limit} (max_tokens)"
         )
 
 

@@ -1,4 +1,4 @@
-"""BERT's uncased Rust tokeniser over many short texts at once, with TAPAS's rule for empty cells (spec 1.1)."""
+"""BERT's uncased Rust tokeniser over many short texts at once, and TAPAS's rule for empty cells (spec 1.1)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ class CellTokenizer:
         for name in names:
             if name in self.vocabulary:
                 return self.vocabulary[name]
-        raise UserError(f"the vocabulary in {self.folder} has no {' or '.join(names)}; take an uncased BERT one")
+        missing = " or ".join(names)
+        raise UserError(f"the vocabulary in {self.folder} has no {missing}; take an uncased BERT one")
 
 
 def _is_empty(text: str) -> bool:
@@ -124,4 +125,4 @@ def _read_vocabulary(folder: Path) -> dict[str, int]:
             return dict(json.loads(whole.read_text(encoding="utf-8"))["model"]["vocab"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read the vocabulary in {folder}: {error}") from error
-    raise UserError(f"{folder} has neither vocab.txt nor tokenizer.json; give the folder of a BERT-style backbone")
+    raise UserError(f"{folder} has neither vocab.txt nor tokenizer.json; give a BERT-style backbone's folder")

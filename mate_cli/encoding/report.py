@@ -1,0 +1,111 @@
+"""What encoding a split came to: how much was cut, what was left out and why, how long the examples are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from mate_cli.encoding.features import Encoded, TooLarge
+from mate_cli.tables.table import Example
+
+_PERCENTILES = (50, 75, 90, 95, 99, 100)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the report keeps of one example; ``reason`` is empty where it was encoded."""
+
+    id: str
+    full_length: int
+    length: int
+    reason: str
+    has_candidate: bool
+    answer_in_input: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """Counts over a split.
+
+    Attributes:
+        questions: all of the split; missing_tables: of them, those without a table, which are left out.
+        encoded: rows of the cache; left_out: id -> reason of what does not fit at one word a cell.
+        cut: examples that lost words, tokens_cut: how many tokens they lost together.
+        max_tokens: the limit; fits: examples that fit it uncut.
+        with_candidate, answer_in_input: encoded examples with a candidate cell; with the answer among the
+            kept tokens of one.
+        mean_length: tokens of an encoded example; full_length: percentile -> tokens before cutting.
+    """
+
+    questions: int
+    missing_tables: int
+    encoded: int
+    cut: int
+    tokens_cut: int
+    max_tokens: int
+    fits: int
+    with_candidate: int
+    answer_in_input: int
+    mean_length: float
+    full_length: dict[str, int]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def share_fitting(self) -> float:
+        """Of the questions with a table, those that fit ``max_tokens`` without a cut (checklist 30)."""
+        return self.fits / max(self.questions - self.missing_tables, 1)
+
+    @property
+    def answer_in_input_rate(self) -> float:
+        """Of all questions of the split, those whose answer a kept candidate cell contains."""
+        return self.answer_in_input / max(self.questions, 1)
+
+    def save(self, path: Path) -> None:
+        """Write as JSON, the two rates included."""
+        rates = {"share_fitting": self.share_fitting, "answer_in_input_rate": self.answer_in_input_rate}
+        content = json.dumps(asdict(self) | rates, indent=2, ensure_ascii=False)
+        path.write_text(content + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Report:
+        """Read what ``save`` wrote."""
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**{name: content[name] for name in cls.__dataclass_fields__})
+
+
+def outcome_of(example: Example, encoded: Encoded) -> Outcome:
+    """The part of an encoded example that the report needs."""
+    too_large = isinstance(encoded.outcome, TooLarge)
+    return Outcome(
+        id=example.id,
+        full_length=encoded.full_length,
+        length=0 if isinstance(encoded.outcome, TooLarge) else len(encoded.outcome),
+        reason=encoded.outcome.reason if isinstance(encoded.outcome, TooLarge) else "",
+        has_candidate=bool(example.candidates) and not too_large,
+        answer_in_input=encoded.answer_in_input,
+    )
+
+
+def summarise(outcomes: Sequence[Outcome], questions: int, missing_tables: int, max_tokens: int) -> Report:
+    """The report of a split."""
+    kept = [outcome for outcome in outcomes if not outcome.reason]
+    cuts = [outcome.full_length - outcome.length for outcome in kept]
+    full = [outcome.full_length for outcome in outcomes] or [0]
+    return Report(
+        questions=questions,
+        missing_tables=missing_tables,
+        encoded=len(kept),
+        cut=sum(cut > 0 for cut in cuts),
+        tokens_cut=sum(cuts),
+        max_tokens=max_tokens,
+        fits=sum(outcome.full_length <= max_tokens for outcome in outcomes),
+        with_candidate=sum(outcome.has_candidate for outcome in kept),
+        answer_in_input=sum(outcome.answer_in_input for outcome in kept),
+        mean_length=float(np.mean([outcome.length for outcome in kept])) if kept else 0.0,
+        full_length={str(p): int(np.percentile(full, p, method="higher")) for p in _PERCENTILES},
+        left_out={outcome.id: outcome.reason for outcome in outcomes if outcome.reason},
+    )

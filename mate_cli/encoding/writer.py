@@ -1,0 +1,132 @@
+"""Encodes examples in several processes and writes their rows as one Arrow file."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.features import ARRAYS, EncodingOptions, TooLarge
+from mate_cli.encoding.report import Outcome, outcome_of
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.errors import UserError
+from mate_cli.tables.table import Example
+
+_CHUNK = 64  # examples, about: all those of one table go together
+_SMALL = ("segment", "prev_label", "numeric_relation", "labels")
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("subset", pa.string()),
+        ("reasoning", pa.string()),
+        ("candidate_rows", pa.list_(pa.int32())),
+        ("candidate_columns", pa.list_(pa.int32())),
+        ("has_candidate", pa.bool_()),
+        ("length", pa.int32()),
+        *((name, pa.list_(pa.uint8() if name in _SMALL else pa.int32())) for name in ARRAYS),
+    ]
+)
+"""The columns of a row, as ``row_of`` names them."""
+
+
+def write_rows(
+    path: Path,
+    examples: Sequence[Example],
+    tokenizer: CellTokenizer,
+    options: EncodingOptions,
+    processes: int,
+    advance: Callable[[int], None],
+) -> list[Outcome]:
+    """Encode and write; rows are sorted by table id, and within a table as they came.
+
+    Args:
+        advance: is told how many more examples are done.
+
+    Returns:
+        what became of each example, in the order of the rows.
+
+    Raises:
+        UserError: a process was killed.
+    """
+    outcomes: list[Outcome] = []
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, SCHEMA) as writer:
+        for batch, own in _encoded_chunks(examples, tokenizer, options, processes):
+            if batch.num_rows:
+                writer.write_batch(batch)
+            outcomes += own
+            advance(len(own))
+    return outcomes
+
+
+def _encoded_chunks(
+    examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions, processes: int
+) -> Iterator[tuple[pa.RecordBatch, list[Outcome]]]:
+    chunks = _chunks(examples)
+    if processes <= 1:
+        yield from (_encode_chunk([examples[i] for i in chunk], tokenizer, options) for chunk in chunks)
+        return
+    # Where processes are forked, the examples reach them without being copied.
+    pool = ProcessPoolExecutor(
+        processes, initializer=_start_worker, initargs=(examples, tokenizer.folder, options)
+    )
+    try:
+        yield from pool.map(_encode_in_worker, chunks)
+    except BrokenProcessPool as error:
+        raise UserError("an encoding process was killed, maybe for lack of memory; use fewer", 1) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _chunks(examples: Sequence[Example]) -> list[list[int]]:
+    """Numbers of examples, sorted by table, in chunks that do not part the examples of a table."""
+    order = sorted(range(len(examples)), key=lambda number: examples[number].table.id)
+    chunks: list[list[int]] = []
+    for _, numbers in groupby(order, key=lambda number: examples[number].table.id):
+        if not chunks or len(chunks[-1]) >= _CHUNK:
+            chunks.append([])
+        chunks[-1] += numbers
+    return chunks
+
+
+def _encode_chunk(
+    examples: list[Example], tokenizer: CellTokenizer, options: EncodingOptions
+) -> tuple[pa.RecordBatch, list[Outcome]]:
+    rows, outcomes = [], []
+    for example, encoded in zip(examples, encode(examples, tokenizer, options), strict=True):
+        outcomes.append(outcome_of(example, encoded))
+        if not isinstance(encoded.outcome, TooLarge):
+            rows.append(row_of(example, encoded.outcome))
+    return pa.record_batch([_column(field, rows) for field in SCHEMA], schema=SCHEMA), outcomes
+
+
+def _column(field: pa.Field, rows: list[dict[str, Any]]) -> pa.Array:
+    values = [row[field.name] for row in rows]
+    if not pa.types.is_list(field.type):
+        return pa.array(values, type=field.type)
+    kind = field.type.value_type.to_pandas_dtype()
+    flat = np.concatenate([np.zeros(0, dtype=kind), *(np.asarray(value, dtype=kind) for value in values)])
+    ends = np.cumsum([0, *map(len, values)], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat), type=field.type)
+
+
+_worker: tuple[Sequence[Example], CellTokenizer, EncodingOptions]
+
+
+def _start_worker(examples: Sequence[Example], tokenizer_folder: Path, options: EncodingOptions) -> None:
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    _worker = examples, CellTokenizer(tokenizer_folder), options
+
+
+def _encode_in_worker(chunk: list[int]) -> tuple[pa.RecordBatch, list[Outcome]]:
+    examples, tokenizer, options = _worker
+    return _encode_chunk([examples[number] for number in chunk], tokenizer, options)
