@@ -1,4 +1,4 @@
-"""Which sentences of the linked passages join the table: TF-IDF against the question (spec 4.3, checklist 29)."""
+"""Which sentences of the linked passages join the table, by TF-IDF (spec 4.3, checklist 29)."""
 
 from __future__ import annotations
 

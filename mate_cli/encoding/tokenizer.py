@@ -1,4 +1,4 @@
-"""BERT's uncased Rust tokeniser over many short texts at once, and TAPAS's rule for empty cells (spec 1.1)."""
+"""BERT's uncased tokeniser over many short texts at once, and TAPAS's rule for empty cells (spec 1.1)."""
 
 from __future__ import annotations
 
