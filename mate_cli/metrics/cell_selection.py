@@ -1,0 +1,105 @@
+"""Hits@k of ranked cells, over all questions, by where the answer stands and by kind of reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mate_cli.tables.table import Coordinate, Example
+
+KS = (1, 3, 5)
+SUBSETS = {"table": "In-Table", "passage": "In-Passage", "missing": "Missing"}
+"""The paper's names of ``Example.subset``."""
+
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Hits@k of one group of questions: ``at[k]`` is a share between 0 and 1."""
+
+    questions: int
+    at: dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CellSelectionScores:
+    """Hits@k over every question with an answer field, and over groups of them that are not empty."""
+
+    overall: Hits
+    by_subset: dict[str, Hits]
+    by_reasoning: dict[str, Hits]
+
+
+def rank_cells(scores: ArrayLike) -> list[Coordinate]:
+    """The cells of a score matrix ``[rows, columns]``, best first; of equals, the earlier in row-major order."""
+    matrix = np.asarray(scores)
+    order = np.argsort(-matrix.ravel(), kind="stable")
+    rows, columns = np.unravel_index(order, matrix.shape)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def first_hits(
+    ranked: Sequence[Sequence[Coordinate]], candidates: Sequence[Sequence[Coordinate]]
+) -> NDArray[np.int64]:
+    """The place, from 0, of the first candidate in each ranking, int64 ``[questions]``.
+
+    Where a question has no candidate or none is ranked, the place lies beyond every k.
+    """
+    places = np.full(len(ranked), _NEVER, dtype=np.int64)
+    for number, (cells, right) in enumerate(zip(ranked, candidates, strict=True)):
+        wanted = set(right)
+        places[number] = next((place for place, cell in enumerate(cells) if cell in wanted), _NEVER)
+    return places
+
+
+def hits(
+    ranked: Sequence[Sequence[Coordinate]],
+    candidates: Sequence[Sequence[Coordinate]],
+    ks: Sequence[int] = KS,
+) -> dict[int, float]:
+    """Hits@k: the share of questions with a candidate among their first k cells (checklist 37, 141).
+
+    Questions without a candidate stay in the denominator and always miss. 0 where there is no question.
+    """
+    return _hits(first_hits(ranked, candidates), ks).at
+
+
+def score(
+    examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]], ks: Sequence[int] = KS
+) -> CellSelectionScores:
+    """Score rankings by question id.
+
+    The denominator is every question with an answer field: those of which no ranking is given miss, and those
+    of a blind split are left out.
+    """
+    answered = [example for example in examples if example.answers is not None]
+    places = example_places(answered, ranked)
+    subsets = [SUBSETS.get(example.subset, "") for example in answered]
+    return CellSelectionScores(
+        overall=_hits(places, ks),
+        by_subset=_by_group(places, subsets, ks, tuple(SUBSETS.values())),
+        by_reasoning=_by_group(places, [example.reasoning for example in answered], ks),
+    )
+
+
+def example_places(
+    examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]]
+) -> NDArray[np.int64]:
+    """``first_hits`` of the rankings of ``examples``, in their order; ``places < k`` are the hits at k."""
+    return first_hits([ranked.get(example.id, ()) for example in examples], [e.candidates for e in examples])
+
+
+def _by_group(
+    places: NDArray[np.int64], groups: Sequence[str], ks: Sequence[int], order: Sequence[str] | None = None
+) -> dict[str, Hits]:
+    names = np.asarray(groups, dtype=object)
+    wanted = order or sorted(set(groups) - {""})
+    return {name: _hits(places[names == name], ks) for name in wanted if name in groups}
+
+
+def _hits(places: NDArray[np.int64], ks: Sequence[int]) -> Hits:
+    return Hits(len(places), {k: float(np.mean(places < k)) if len(places) else 0.0 for k in ks})
