@@ -40,7 +40,7 @@ def tfidf_cell_ranking(examples: Sequence[Example]) -> Rankings:
 
 
 def tfidf_sentence_ranking(examples: Sequence[Example], split: SentenceSplitter) -> Rankings:
-    """Cells by the cosine between the question and the nearest sentence of the passages that the cell links to.
+    """Cells by the cosine between the question and the nearest sentence of what the cell links to.
 
     A cell without links scores 0. Terms and fit as in ``tfidf_cell_ranking``.
 

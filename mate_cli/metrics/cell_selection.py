@@ -35,7 +35,7 @@ class CellSelectionScores:
 
 
 def rank_cells(scores: ArrayLike) -> list[Coordinate]:
-    """The cells of a score matrix ``[rows, columns]``, best first; of equals, the earlier in row-major order."""
+    """The cells of a score matrix ``[rows, columns]``, best first and, of equals, in row-major order."""
     matrix = np.asarray(scores)
     order = np.argsort(-matrix.ravel(), kind="stable")
     rows, columns = np.unravel_index(order, matrix.shape)

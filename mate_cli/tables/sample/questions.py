@@ -16,8 +16,8 @@ Way = Literal["name", "column", "key_fact", "linked_fact"]
 
 # How often a question names the row of its answer in which way, by what it asks for.
 _TO_CELL: dict[Way, float] = {"name": 0.4, "column": 0.15, "key_fact": 0.25, "linked_fact": 0.2}
-_TO_KEY: dict[Way, float] = {"column": 0.5, "linked_fact": 0.3, "key_fact": 0.2}
-_TO_KEY_FACT: dict[Way, float] = {"name": 0.5, "column": 0.25, "linked_fact": 0.25}
+_TO_KEY: dict[Way, float] = {"column": 0.3, "linked_fact": 0.3, "key_fact": 0.4}
+_TO_KEY_FACT: dict[Way, float] = {"name": 0.7, "column": 0.15, "linked_fact": 0.15}
 _TO_LINKED_FACT: dict[Way, float] = {"name": 0.5, "column": 0.25, "key_fact": 0.25}
 
 _KEY_QUESTIONS = ("Which is {x} ?", "What is the name of {x} ?", "Give the name of {x} .")
@@ -55,7 +55,7 @@ def ask_all(world: World, count: int, random: Random) -> list[Asked]:
 def _ask(world: World, place: Coordinate, random: Random) -> Asked:
     """A question that means the cell at ``place``: its text, or a fact of its passage."""
     entity = world.entities.get(place)
-    if entity is not None and random.random() < 0.65:
+    if entity is not None and random.random() < 0.7:
         return _ask_fact(world, place, entity, random)
     return _ask_text(world, place, random)
 
@@ -75,7 +75,7 @@ def _ask_text(world: World, place: Coordinate, random: Random) -> Asked:
 def _ask_fact(world: World, place: Coordinate, entity: Entity, random: Random) -> Asked:
     fact = random.choice(entity.told)
     is_key = place[1] == world.key
-    if not is_key and random.random() < 0.2:
+    if not is_key and random.random() < 0.45:
         return Asked(_fact_question(fact, entity.name, random), entity.values[fact], place, "passage")
     phrase, way = _name_row(world, place, _TO_KEY_FACT if is_key else _TO_LINKED_FACT, random)
     if not is_key:

@@ -40,8 +40,8 @@ class World:
         return self.columns.index(self.domain.key)
 
 
-def build_world(domain: Domain, names: Names, random: Random) -> World:
-    """5 to 7 rows, 4 or 5 columns in any order; in one table of seven a passage keeps quiet on a fact."""
+def build_world(domain: Domain, names: Names, random: Random, quiet: bool = False) -> World:
+    """5 to 7 rows, 4 or 5 columns in any order; ``quiet``: the passage of one row keeps a fact to itself."""
     columns = [domain.key, *domain.columns]
     if random.random() < 0.3:
         columns.remove(random.choice(domain.columns[1:]))
@@ -50,9 +50,9 @@ def build_world(domain: Domain, names: Names, random: Random) -> World:
     cells = [names.column(column.value, height) for column in columns]
     headers = [random.choice(column.headers) for column in columns]
     world = World(domain, columns, headers, [list(row) for row in zip(*cells, strict=True)])
-    quiet = (random.randrange(height), world.key) if random.random() < 0.15 else None
+    reticent = (random.randrange(height), world.key) if quiet else None
     for place in [(r, c) for c, column in enumerate(columns) if column.facts for r in range(height)]:
-        world.entities[place] = _entity(world, place, place == quiet, names, random)
+        world.entities[place] = _entity(world, place, place == reticent, names, random)
     return world
 
 
