@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -124,6 +125,7 @@ _worker: tuple[Sequence[Example], CellTokenizer, EncodingOptions]
 def _start_worker(examples: Sequence[Example], tokenizer_folder: Path, options: EncodingOptions) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    gc.freeze()  # or each full collection walks through all examples, and copies their memory
     _worker = examples, CellTokenizer(tokenizer_folder), options
 
 
