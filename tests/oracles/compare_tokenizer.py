@@ -2,10 +2,10 @@
 
     python tests/oracles/compare_tokenizer.py DATA_DIR VOCABULARY_FOLDER [--tables 100] [--rounds 5]
 
-Takes every n-th table of the HybridQA training split with all its questions. Both sides get the questions of a
-table together; rounds are interleaved. Prints examples per second and compares ids, segments, columns and rows
-wherever the Hugging Face tokeniser accepts the table. Exits with 1 where an array differs or a speed is under
-its bound.
+Takes every n-th table of the HybridQA training split with all its questions. Both sides get the questions of
+a table together; rounds are interleaved. Prints examples per second and compares ids, segments, columns and
+rows wherever the Hugging Face tokeniser accepts the table. Exits with 1 where an array differs or a speed is
+under its bound.
 """
 
 from __future__ import annotations

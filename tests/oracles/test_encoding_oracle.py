@@ -204,7 +204,7 @@ def test_expanded_cells(case: dict[str, Any], example: dict[str, Any], k: int) -
     "case", [c for c in h_cases() if "tfidf_error" in c["examples"][0]], ids=lambda c: c["name"]
 )
 def test_tables_that_the_release_drops(case: dict[str, Any]) -> None:
-    """scikit-learn cannot rank one sentence or none, and the release drops the example; ours takes what is there."""
+    """Where scikit-learn cannot rank, with one sentence or none, ours takes what there is."""
     table, passages = h_table(case)
     ranker = SentenceRanker(passages)
     (top,) = ranker.top([case["examples"][0]["example"]["question"]], 5)
