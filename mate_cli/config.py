@@ -240,6 +240,7 @@ class EvaluateConfig:
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True)
+    blank_question: bool = key(False, "take the questions away: what the tables alone give away")
 
 
 @dataclass

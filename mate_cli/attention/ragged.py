@@ -260,23 +260,26 @@ def _backward_group(
 ) -> None:
     """Fill ``grad_part`` ``[tokens + 1, 3 * heads * head_dim]`` of one head group."""
     width = out.shape[1]
-    of_question = part.new_zeros(len(plan.spans), len(plan.question_index) // max(1, len(plan.spans)), 2 * width)
+    of_question = part.new_zeros(
+        len(plan.spans), len(plan.question_index) // max(1, len(plan.spans)), 2 * width, dtype=_at_least_float(part)
+    )
     for lines in group.classes:
         query, key, value = _gather(part, lines, heads)
         grad_states, states = (_gather_queries(x, lines, heads) for x in (grad_out, out))
         log_sum = next(log_sums)
-        grads = _block_backward(grad_states, query, key, value, states, log_sum, _bias(lines, part.dtype))
+        grads = _block_backward(grad_states, query, key, value, states, log_sum, lines.key_bias)
         grad_query, grad_key, grad_value = (g.transpose(1, 2).flatten(2) for g in grads)
         own = slice(lines.question, lines.question + lines.queries)
         rows = torch.cat([grad_query, grad_key[:, own], grad_value[:, own]], 2).view(-1, 3 * width)
-        grad_part.index_copy_(0, lines.query_target, rows)
+        grad_part.index_copy_(0, lines.query_target, rows.to(part.dtype))
         if lines.question:
             asked = slice(0, lines.question)
-            of_question.index_add_(0, lines.document, torch.cat([grad_key[:, asked], grad_value[:, asked]], 2))
+            added = torch.cat([grad_key[:, asked], grad_value[:, asked]], 2)
+            of_question.index_add_(0, lines.document, added.to(of_question.dtype))
     if group.has_question_queries:
         # A question token is in no line; its row is started here and added to below.
         rows = torch.cat([torch.zeros_like(of_question[..., :width]), of_question], 2).view(-1, 3 * width)
-        grad_part.index_copy_(0, plan.question_index, rows)
+        grad_part.index_copy_(0, plan.question_index, rows.to(part.dtype))
     blocks = _question_blocks(plan, group, heads, part, out)
     grad_blocks = _question_blocks(plan, group, heads, grad_part, grad_out)
     for (query, key, value, states), (to_query, to_key, to_value, grad_states) in zip(
@@ -292,8 +295,30 @@ def _backward_group(
 def _block_backward(
     grad_states: Tensor, query: Tensor, key: Tensor, value: Tensor, states: Tensor, log_sum: Tensor, bias: Tensor | None
 ) -> tuple[Tensor, ...]:
-    """Gradients of query, key and value, each ``[blocks, heads, n, head_dim]``."""
+    """Gradients of query, key and value, each ``[blocks, heads, n, head_dim]``.
+
+    In bf16 the fused kernel takes several times as long as its matrix products written out, which need the
+    probabilities in memory: of short lines those are few.
+    """
+    if query.dtype == torch.bfloat16:
+        return _written_out_backward(grad_states, query, key, value, states, log_sum, bias)
+    bias = None if bias is None else bias.to(query.dtype)
     return _flash_backward(grad_states, query, key, value, states, log_sum, 0.0, False, attn_mask=bias)  # type: ignore[no-any-return]
+
+
+def _written_out_backward(
+    grad_states: Tensor, query: Tensor, key: Tensor, value: Tensor, states: Tensor, log_sum: Tensor, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    scale = query.shape[-1] ** -0.5
+    lost = (grad_states * states).sum(-1, keepdim=True)
+    query, key, value, grad_states = (x.contiguous() for x in (query * scale, key, value, grad_states))
+    scores = query @ key.transpose(-1, -2)
+    if bias is not None:
+        scores += bias.to(scores.dtype)
+    probabilities = scores.sub_(log_sum[..., None]).exp_()
+    grad_scores = (grad_states @ value.transpose(-1, -2)).sub_(lost).mul_(probabilities)
+    grad_query = (grad_scores @ key).mul_(scale)
+    return grad_query, grad_scores.transpose(-1, -2) @ query, probabilities.transpose(-1, -2) @ grad_states
 
 
 def _groups(
@@ -348,3 +373,7 @@ def _bias(lines: LineClass, dtype: torch.dtype) -> Tensor | None:
 def _keep(log_sums: list[Tensor] | None, log_sum: Tensor) -> None:
     if log_sums is not None:
         log_sums.append(log_sum)
+
+
+def _at_least_float(tensor: Tensor) -> torch.dtype:
+    return torch.promote_types(tensor.dtype, torch.float32)

@@ -1,4 +1,4 @@
-"""Train a model on a task, resume it, and end with the official metric beside the baselines."""
+"""Train a model on a task, or go on with it, and end with the official metric beside the baselines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ def run(config: TrainConfig) -> None:
     """Train, then score the best model on the task's report split."""
     from rich.console import Console
 
+    from mate_cli.commands.evaluate import report
     from mate_cli.training.evaluate import evaluate_run
     from mate_cli.training.fit import train
 
-    console = Console()
+    console, split = Console(), config.task.report_split
     folder = train(config, console)
-    evaluate_run(folder, config, config.task.report_split, console)
+    report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
     folder.set_status("done")
-    console.print(f"\nrun folder: {folder.path}")
-    console.print(f'next: mate predict run={folder.path} table=FILE.csv question="…"')
+    console.print(f"\nrun folder: {folder.path}", highlight=False)
+    console.print(f'next: mate predict run={folder.path} table=FILE.csv question="…"', highlight=False, markup=False)

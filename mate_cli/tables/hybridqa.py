@@ -56,7 +56,7 @@ def question_file(data_dir: Path, split: str) -> Path:
     Raises:
         UserError: ``data_dir`` is not in the official layout, or holds no such split.
     """
-    _check_layout(data_dir)
+    check_layout(data_dir)
     for name in (f"{split}.traced.json", f"{split}.json"):
         if (data_dir / _QUESTIONS / name).is_file():
             return data_dir / _QUESTIONS / name
@@ -94,7 +94,12 @@ def read_split(data_dir: Path, split: str) -> Split:
     return Split(kept, missing_tables=len(entries) - len(kept), questions=len(entries))
 
 
-def _check_layout(data_dir: Path) -> None:
+def check_layout(data_dir: Path) -> None:
+    """Make sure that the three folders are there.
+
+    Raises:
+        UserError: one is missing, and what to put where.
+    """
     for folder in (_QUESTIONS, _TABLES, _PASSAGES):
         if (data_dir / folder).is_dir():
             continue

@@ -37,7 +37,11 @@ def cell_log_probabilities(cell_logits: Tensor, cell_document: Tensor, documents
 
 
 def cell_loss(
-    cell_logits: Tensor, cell_document: Tensor, is_candidate: Tensor, documents: int, objective: Objective = "mml"
+    cell_logits: Tensor,
+    cell_document: Tensor,
+    is_candidate: Tensor,
+    documents: int,
+    objective: Objective = "mml",
 ) -> tuple[Tensor, Tensor]:
     """Cross-entropy of the cell softmax against a target spread over the candidate cells.
 

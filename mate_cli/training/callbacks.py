@@ -14,6 +14,7 @@ from pytorch_lightning.callbacks import Callback
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mate_cli.models.weights import save_model
 from mate_cli.training.module import CellSelectionModule
 from mate_cli.training.run_folder import RunFolder
 
@@ -33,8 +34,9 @@ class Checkpoints(Callback):
     undisturbed run did.
     """
 
-    def __init__(self, folder: RunFolder, save_every: int, validate_every: int) -> None:
-        self.folder, self.save_every, self.validate_every = folder, save_every, validate_every
+    def __init__(self, folder: RunFolder, vocabulary: Path, save_every: int, validate_every: int) -> None:
+        self.folder, self.vocabulary = folder, vocabulary
+        self.save_every, self.validate_every = save_every, validate_every
         self.best_score: float | None = None
 
     @property
@@ -58,7 +60,7 @@ class Checkpoints(Callback):
         score = pl_module.validation_score
         if self.best_score is None or score > self.best_score:
             self.best_score = score
-            pl_module.model.save(self.folder.best_model)
+            save_model(pl_module.model, self.folder.best_model, self.vocabulary)
         self.save_last(trainer)
 
     def save_last(self, trainer: pl.Trainer) -> None:

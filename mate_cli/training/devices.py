@@ -27,6 +27,10 @@ class Devices:
     def world_size(self) -> int:
         return self.devices * self.nodes
 
+    @property
+    def device_type(self) -> str:
+        return {"gpu": "cuda", "tpu": "xla"}.get(self.accelerator, self.accelerator)
+
     def trainer_arguments(self) -> dict[str, Any]:
         return {
             "accelerator": self.accelerator,

@@ -15,19 +15,19 @@ import pytorch_lightning as pl
 from pytorch_lightning.loggers import CSVLogger, Logger
 from rich.console import Console
 
-from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, config_hash, to_plain
+from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, config_hash, to_plain
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.cache import EncodedSplit
+from mate_cli.encoding.source import HybridQASource
 from mate_cli.errors import UserError
-from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
 from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import CellDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
-from mate_cli.training.model import starting_model
+from mate_cli.training.starting_model import starting_model
 from mate_cli.training.module import CellSelectionModule, Optimization
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import open_split
+from mate_cli.training.splits import data_folder, encoding_options, open_split
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Job:
     module: CellSelectionModule
     data: CellDataModule
     train: EncodedSplit
+    vocabulary: Path
     steps: int
     accumulation: int
 
@@ -86,16 +87,20 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     """Data, model and trainer parts of a run; nothing is written to the run folder."""
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
-    model, report = starting_model(config, console)
-    train_split = open_split(config, "train", console)
-    dev_split = open_split(config, "dev", console)
+    backend = training_backend(config, schedule)
+    folder_of_data = data_folder(config.task, config.data_dir, config.paths)
+    pl.seed_everything(config.seed, verbose=False)
+    model, vocabulary, new = starting_model(config, schedule, console)
+    options = encoding_options(config.task, schedule.max_tokens, model.config.max_position_embeddings)
+    train_split, dev_split = (
+        open_split(HybridQASource(folder_of_data, split), vocabulary, options, config.paths, console)
+        for split in ("train", "dev")
+    )
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(train_split.dataset) / schedule.batch)
-    pattern = model.config.pattern()
-    collator = Collator(pattern.kinds, _backend(config, schedule))
     data = CellDataModule(
         train_split.dataset,
         dev_split.dataset,
-        collator,
+        Collator(model.config.pattern().kinds, backend, devices.device_type),
         schedule.batch,
         micro_batch,
         steps,
@@ -103,13 +108,11 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
         loader_workers(config.hardware),
     )
     optimization = Optimization(steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay)
-    module = CellSelectionModule(
-        model, config.task.objective, optimization, frozenset(report.new), config.seed  # type: ignore[arg-type]
-    )
-    return Job(config, devices, folder, module, data, train_split, steps, passes)
+    module = CellSelectionModule(model, config.task.objective, optimization, new, config.seed)  # type: ignore[arg-type]
+    return Job(config, devices, folder, module, data, train_split, vocabulary, steps, passes)
 
 
-def _backend(config: TrainConfig, schedule: ScheduleConfig) -> str:
+def training_backend(config: TrainConfig, schedule: ScheduleConfig) -> str:
     """The attention backend of training; dropout on attention weights is only in ``eager``."""
     backend = config.model.attention.backend
     if not schedule.attention_dropout:
@@ -144,8 +147,8 @@ def _fit(job: Job, console: Console) -> None:
 
 
 def _trainer(job: Job, console: Console) -> pl.Trainer:
-    _quieten_lightning()
-    checkpoints = Checkpoints(job.folder, job.schedule.save_every, job.validate_every)
+    quieten_lightning()
+    checkpoints = Checkpoints(job.folder, job.vocabulary, job.schedule.save_every, job.validate_every)
     return pl.Trainer(
         **job.devices.trainer_arguments(),
         max_steps=job.steps,
@@ -175,7 +178,7 @@ def _loggers(job: Job) -> list[Logger]:
     return loggers
 
 
-def _quieten_lightning() -> None:
+def quieten_lightning() -> None:
     """Leave out what Lightning says of itself; keep its errors."""
     for name in ("pytorch_lightning", "lightning.pytorch", "pytorch_lightning.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.ERROR)

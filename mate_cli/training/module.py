@@ -51,6 +51,7 @@ class CellSelectionModule(pl.LightningModule):
         self.new_parameters = new_parameters
         self.seed = seed
         self.validation_score = 0.0
+        self.predictions: list[CellPrediction] = []
         self._step_loss = 0.0
         self._hits: list[bool] = []
 
@@ -86,6 +87,13 @@ class CellSelectionModule(pl.LightningModule):
             self.log("lr", self.trainer.optimizers[0].param_groups[0]["lr"])
             self._step_loss = 0.0
 
+    def configure_gradient_clipping(
+        self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None
+    ) -> None:
+        """Scale the gradients down to a norm; Lightning's own refuses fused optimizers."""
+        if gradient_clip_val is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+
     def on_validation_epoch_start(self) -> None:
         self._hits.clear()
 
@@ -99,7 +107,11 @@ class CellSelectionModule(pl.LightningModule):
         self.validation_score = sum(self._hits) / max(1, len(self._hits))
         self.log("dev_hits@1", self.validation_score)
 
-    def predict_step(self, batch: Batch, batch_idx: int) -> list[CellPrediction]:
+    def predict_step(self, batch: Batch, batch_idx: int) -> None:
+        self.predictions += self.rank(batch)
+
+    def rank(self, batch: Batch) -> list[CellPrediction]:
+        """The ranked cells of each example of a batch."""
         return rank_cells(batch.ids, self(batch), batch.cell_document, batch.cell_row, batch.cell_column)
 
     def configure_optimizers(self) -> Any:

@@ -7,7 +7,7 @@
     status.json        state (running, done, interrupted, failed), step, times
     metrics.csv        what training logged, by step
     metrics.json       the final scores, the baselines beside them
-    predictions.jsonl  one ranking per question
+    predictions-*.jsonl  one ranking per question and split
     last.ckpt          the trainer's state, to resume from
     best/              the best model: config.json, model.safetensors, vocabulary
 """
@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,6 @@ class RunFolder:
         self.last_checkpoint = path / "last.ckpt"
         self.best_model = path / "best"
         self.metrics_file = path / "metrics.json"
-        self.predictions_file = path / "predictions.jsonl"
 
     def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
         """Create the folder for ``config``, or check that it may be gone on with.
@@ -105,21 +105,21 @@ class RunFolder:
         write_json(self.path / "environment.json", environment(command))
 
     def status(self) -> dict[str, Any]:
-        try:
-            return json.loads((self.path / "status.json").read_text())
-        except (OSError, ValueError):
-            return {}
+        return _read_json(self.path / "status.json")
 
     def set_status(self, state: str, **facts: Any) -> None:
         """Record the state of the run; earlier facts stay unless named again."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **facts})
 
-    def write_metrics(self, metrics: Mapping[str, Any]) -> None:
-        write_json(self.metrics_file, metrics)
+    def write_metrics(self, split: str, metrics: Mapping[str, Any]) -> None:
+        """Keep the scores of a split beside those of the others."""
+        write_json(self.metrics_file, {**_read_json(self.metrics_file), split: metrics})
 
-    def write_predictions(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        write_text(self.predictions_file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    def write_predictions(self, split: str, predictions: Iterable[Any]) -> None:
+        """One JSON object a line and question (dataclasses), in ``predictions-SPLIT.jsonl``."""
+        lines = (json.dumps(asdict(prediction), ensure_ascii=False) + "\n" for prediction in predictions)
+        write_text(self.path / f"predictions-{split}.jsonl", "".join(lines))
 
 
 def environment(command: list[str]) -> dict[str, Any]:
@@ -143,6 +143,14 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A JSON object of ours; empty where there is none."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def _git_state() -> dict[str, Any] | None:

@@ -1,0 +1,35 @@
+"""Read, check and encode the data of a task; say what is in it, what was cut and what was left out."""
+
+from __future__ import annotations
+
+from mate_cli.config import PrepareConfig
+
+
+def run(config: PrepareConfig) -> None:
+    """Prepare every split that the data has."""
+    import time
+
+    from rich.console import Console
+
+    from mate_cli.config import active_schedule
+    from mate_cli.encoding.source import HybridQASource
+    from mate_cli.reporting.splits import SplitFacts, encoding_table, left_out_lines, statistics_table
+    from mate_cli.tables.split_statistics import statistics
+    from mate_cli.training.splits import data_folder, encoding_options, open_split, present_splits
+    from mate_cli.training.starting_model import vocabulary_folder
+
+    console = Console()
+    folder = data_folder(config.task, config.data_dir, config.paths)
+    vocabulary, positions = vocabulary_folder(config.backbone)
+    options = encoding_options(config.task, active_schedule(config).max_tokens, positions)
+    facts = []
+    for split in present_splits(folder):
+        source = HybridQASource(folder, split)
+        started = time.monotonic()
+        encoded = open_split(source, vocabulary, options, config.paths, console, config.workers)
+        seconds = time.monotonic() - started
+        facts.append(SplitFacts(split, statistics(source.read().examples), encoded, seconds))
+    console.print(statistics_table(facts))
+    console.print(encoding_table(facts))
+    for line in left_out_lines(facts):
+        console.print(line, highlight=False, markup=False)

@@ -1,0 +1,71 @@
+"""The model that training starts from, as the configuration names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from mate_cli.config import BackboneConfig, ScheduleConfig, TrainConfig
+from mate_cli.errors import UserError
+from mate_cli.models.cell_selection import MateForCellSelection
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.weights import hub_folder, load_weights, package_folder, read_config
+
+
+def weights_folder(backbone: BackboneConfig) -> Path:
+    """Where a backbone's weights and vocabulary stand; for random weights, the vocabulary alone.
+
+    Raises:
+        UserError: they are not there, naming the way to get them.
+    """
+    if backbone.source == "hub":
+        return hub_folder(str(backbone.hub_id))
+    if backbone.source == "folder":
+        return Path(str(backbone.path)).expanduser()
+    return package_folder(backbone.package or backbone.vocabulary)
+
+
+def vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, int]:
+    """Where a backbone's vocabulary stands, and the size of its position table.
+
+    A hub model that is not here yet lends BERT's uncased vocabulary from a package: all of them share it.
+    """
+    try:
+        folder = weights_folder(backbone)
+    except UserError:
+        if backbone.source != "hub":
+            raise
+        return package_folder(backbone.vocabulary), backbone.max_positions
+    if backbone.source == "random":
+        return folder, backbone.max_positions
+    return folder, read_config(folder).max_position_embeddings
+
+
+def starting_model(
+    config: TrainConfig, schedule: ScheduleConfig, console: Console
+) -> tuple[MateForCellSelection, Path, frozenset[str]]:
+    """The model, the folder of its vocabulary, and the names of the parameters that no checkpoint filled."""
+    folder = weights_folder(config.backbone)
+    is_random = config.backbone.source == "random"
+    model_config = _random_config(config.backbone) if is_random else read_config(folder)
+    model_config.heads = config.model.heads
+    model_config.row_heads_ratio = config.model.row_ratio
+    model_config.hidden_dropout_prob = schedule.dropout
+    model_config.attention_probs_dropout_prob = schedule.attention_dropout
+    model = MateForCellSelection(model_config)
+    if is_random:
+        return model, folder, frozenset(name for name, _ in model.named_parameters())
+    report = load_weights(model, folder)
+    console.print(str(report), highlight=False)
+    return model, folder, frozenset(report.new)
+
+
+def _random_config(backbone: BackboneConfig) -> MateConfig:
+    return MateConfig(
+        hidden_size=backbone.hidden,
+        num_hidden_layers=backbone.layers,
+        num_attention_heads=backbone.heads,
+        intermediate_size=backbone.intermediate,
+        max_position_embeddings=backbone.max_positions,
+    )
