@@ -64,7 +64,7 @@ class CellTokenizer:
         self._needed("[UNK]")
         words = WordPiece(self.vocabulary, unk_token="[UNK]", max_input_chars_per_word=_LONGEST_WORD)
         self._tokenizer = Tokenizer(words)
-        self._tokenizer.normalizer = BertNormalizer(lowercase=True, strip_accents=True)
+        self._tokenizer.normalizer = BertNormalizer(lowercase=False, strip_accents=True)
         self._tokenizer.pre_tokenizer = BertPreTokenizer()
         self._pieces = np.full(max(self.vocabulary.values()) + 1, "", dtype=object)
         self._pieces[list(self.vocabulary.values())] = list(self.vocabulary)
@@ -77,7 +77,8 @@ class CellTokenizer:
 
     def batch(self, texts: Sequence[str]) -> Pieces:
         """The pieces of each text, in order."""
-        counts, found = self._encode(["" if _is_empty(text) else text for text in texts])
+        # Lower case here, not in the Rust part, which knows no final sigma; [EMPTY] comes of no pieces at all.
+        counts, found = self._encode(["" if _is_empty(text) else text.lower() for text in texts])
         lengths = np.maximum(counts, 1)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         ids = np.full(starts[-1], self.empty, dtype=np.int32)

@@ -14,7 +14,7 @@ from transformers import TapasTokenizer
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
 
-TEXTS = st.text(st.sampled_from("abcxyzRUN ingéÉ.,?-/[]()_'19205北京\t\u00a0"), max_size=25)
+TEXTS = st.text(st.sampled_from("abcxyzRUN ingΣσςéÉİ.,?-/[]()_'19205北京\t\u00a0"), max_size=25)
 
 
 def pieces_of(tokenizer: CellTokenizer, text: str) -> list[str]:
@@ -30,6 +30,7 @@ def pieces_of(tokenizer: CellTokenizer, text: str) -> list[str]:
         ("[SEP]", ["[", "sep", "]"]),
         ("北京", ["北", "京"]),
         ("volcano", ["[UNK]"]),
+        ("ΑΣ", ["ας"]),
         ("x" * 200, ["x"] + ["##x"] * 199),
         ("x" * 201, ["[UNK]"]),
         *((text, ["[unused0]"]) for text in ("", "  ", "-", "...", "_", "n/a", " N/A ", "?", "?!", "\u0301")),
