@@ -77,7 +77,7 @@ class CellTokenizer:
 
     def batch(self, texts: Sequence[str]) -> Pieces:
         """The pieces of each text, in order."""
-        # Lower case here, not in the Rust part, which knows no final sigma; [EMPTY] comes of no pieces at all.
+        # Lower case here: the Rust part knows no final sigma. What gives no piece becomes [EMPTY].
         counts, found = self._encode(["" if _is_empty(text) else text.lower() for text in texts])
         lengths = np.maximum(counts, 1)
         starts = np.concatenate([[0], np.cumsum(lengths)])
