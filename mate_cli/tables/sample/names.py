@@ -31,26 +31,20 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     "club_nickname": ("{} Lions", "{} Foxes", "{} Ravens", "{} Bulls"),
     "stadium": ("{} Park", "{} Arena", "{} Field"),
     "ship": ("Queen of {}", "Star of {}", "Spirit of {}", "Duke of {}"),
-    "bridge": ("{} Bridge", "{} Viaduct", "{} Crossing"),
-    "river": ("{} River", "River {}", "{} Brook"),
-    "publisher": ("{} Press", "{} Books", "{} and Sons"),
 }
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "rock": ("granite", "basalt", "limestone", "slate", "gneiss"),
     "film_genre": ("drama", "comedy", "western", "thriller", "musical"),
-    "novel_genre": ("romance", "satire", "mystery", "fable", "thriller"),
     "colours": ("red and white", "blue and gold", "green and black", "purple and grey"),
     "ship_type": ("frigate", "schooner", "steamer", "brig", "ferry"),
     "instrument": ("violin", "piano", "flute", "cello", "organ"),
-    "material": ("steel", "granite", "timber", "concrete", "brick"),
 }
 
 _NUMBERS: dict[str, Callable[[Random], int]] = {
     "year": lambda random: random.randint(1790, 1929),
     "film_year": lambda random: random.randint(1910, 1999),
     "height": lambda random: random.randint(1010, 6990),
-    "length": lambda random: random.randint(101, 989),
 }
 
 

@@ -26,7 +26,7 @@ class Entity:
 
 @dataclass
 class World:
-    """A table before it is written: columns in their order, cell texts, and entities by cell."""
+    """A table before it is written: columns, cell texts, and entities by cell."""
 
     domain: Domain
     columns: list[Column]
@@ -41,11 +41,10 @@ class World:
 
 
 def build_world(domain: Domain, names: Names, random: Random, quiet: bool = False) -> World:
-    """5 to 7 rows, 4 or 5 columns in any order; ``quiet``: the passage of one row keeps a fact to itself."""
+    """5 to 7 rows, 4 or 5 columns; with ``quiet``, the passage of one row keeps a fact to itself."""
     columns = [domain.key, *domain.columns]
     if random.random() < 0.3:
         columns.remove(random.choice(domain.columns[1:]))
-    random.shuffle(columns)
     height = random.randint(5, 7)
     cells = [names.column(column.value, height) for column in columns]
     headers = [random.choice(column.headers) for column in columns]
