@@ -1,9 +1,10 @@
-"""The cell selector: a linear layer on every token, the mean over each cell (paper section 5.1, checklist 32)."""
+"""The cell selector: a linear layer on every token, the mean over each cell (paper 5.1, checklist 32)."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from transformers import initialization as init
 
 from mate_cli.attention import Plan
 from mate_cli.models.configuration import MateConfig
@@ -16,8 +17,8 @@ class MateForCellSelection(MatePreTrainedModel):
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
         self.tapas = MateModel(config)
-        self.output_weights = nn.Parameter(torch.empty(config.hidden_size).normal_(0.0, config.initializer_range))
-        self.output_bias = nn.Parameter(torch.zeros([]))
+        self.output_weights = nn.Parameter(torch.empty(config.hidden_size))
+        self.output_bias = nn.Parameter(torch.empty([]))
         self.post_init()
 
     def forward(
@@ -30,17 +31,25 @@ class MateForCellSelection(MatePreTrainedModel):
             cell: int64 ``[tokens]``, the body cell each token belongs to, -1 where none; cells: how many.
 
         Returns:
-            float32 ``[cells]``: the mean of the logits of each cell's tokens.
+            ``[cells]``, float32 at least, under autocast too: the mean of the logits of each cell's tokens.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
-        logits = states.float() @ self.output_weights + self.output_bias
-        return mean_by_cell(logits, cell, cells)
+        # A product and a sum over few numbers each: bfloat16 would cost digits and save no time.
+        with torch.autocast(states.device.type, enabled=False):
+            states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))
+            return mean_by_cell(states @ self.output_weights + self.output_bias, cell, cells)
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module is self:
+            init.normal_(self.output_weights, 0.0, self.config.initializer_range)
+            init.zeros_(self.output_bias)
 
 
 def mean_by_cell(values: Tensor, cell: Tensor, cells: int) -> Tensor:
-    """Mean of ``values`` ``[tokens]`` over the tokens of each cell, ``[cells]``; tokens with cell -1 are left out."""
-    inside = cell >= 0
-    own = cell[inside]
-    total = values.new_zeros(cells).index_add(0, own, values[inside])
-    count = values.new_zeros(cells).index_add(0, own, torch.ones_like(values[inside]))
-    return total / count.clamp(min=1)
+    """Mean of ``values`` ``[tokens]`` over the tokens of each cell, ``[cells]``; cell -1 is left out."""
+    slot = torch.where(cell >= 0, cell, cells)
+    total = values.new_zeros(cells + 1).index_add(0, slot, values)
+    count = values.new_zeros(cells + 1).index_add(0, slot, torch.ones_like(values))
+    return (total / count.clamp(min=1))[:cells]

@@ -9,6 +9,8 @@ from mate_cli.attention import Pattern, full_pattern, mate_pattern
 # Segment, column, row, previous label, column rank, inverse column rank, numeric relation (checklist 2).
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
+PATTERN_FAMILIES = ("mate", "full")
+
 
 class MateConfig(PretrainedConfig):
     """What ``config.json`` of a model says.
@@ -37,7 +39,13 @@ class MateConfig(PretrainedConfig):
     row_heads_ratio: float = 0.5
 
     def pattern(self) -> Pattern:
-        """Which tokens each head attends to."""
+        """Which tokens each head attends to.
+
+        Raises:
+            ValueError: ``heads`` is none of ``PATTERN_FAMILIES``.
+        """
+        if self.heads not in PATTERN_FAMILIES:
+            raise ValueError(f"heads is {self.heads!r}, not one of {', '.join(PATTERN_FAMILIES)}")
         if self.heads == "full":
             return full_pattern(self.num_attention_heads)
         return mate_pattern(self.num_attention_heads, self.row_heads_ratio)

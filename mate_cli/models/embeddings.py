@@ -32,10 +32,10 @@ class Embeddings(nn.Module):
             states_TH = states_TH + table(token_types_T7[:, number].clamp(max=size - 1))
         return self.dropout(self.LayerNorm(states_TH))
 
-    def clamped(self, token_types_T7: Tensor) -> int:
-        """How many indices lie beyond their table."""
+    def clamped(self, token_types_T7: Tensor) -> Tensor:
+        """How many indices lie beyond their table: an int64 scalar on the tensor's device."""
         sizes = torch.tensor(self.type_vocab_sizes, device=token_types_T7.device)
-        return int((token_types_T7 >= sizes).sum())
+        return (token_types_T7 >= sizes).sum()
 
 
 def reset_positions(column: Tensor, row: Tensor, max_positions: int) -> Tensor:

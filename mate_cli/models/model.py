@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from mate_cli.attention import Layout, Plan, build_plan
@@ -24,13 +24,14 @@ class MatePreTrainedModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
+        # Through Hugging Face's functions, which leave alone what a checkpoint has filled.
         if isinstance(module, nn.Linear | nn.Embedding):
-            module.weight.normal_(0.0, self.config.initializer_range)
+            init.normal_(module.weight, 0.0, self.config.initializer_range)
             if isinstance(module, nn.Linear):
-                module.bias.zero_()
+                init.zeros_(module.bias)
         elif isinstance(module, nn.LayerNorm):
-            module.weight.fill_(1.0)
-            module.bias.zero_()
+            init.ones_(module.weight)
+            init.zeros_(module.bias)
 
 
 class MateModel(MatePreTrainedModel):
@@ -66,7 +67,8 @@ class MateModel(MatePreTrainedModel):
         """Padded batches as Hugging Face has them; padding is dropped before the encoder.
 
         Args:
-            input_ids, attention_mask, position_ids: ``[batch, tokens]``; token_type_ids ``[batch, tokens, 7]``.
+            input_ids, attention_mask, position_ids: ``[batch, tokens]``.
+            token_type_ids: ``[batch, tokens, 7]``, the question (segment 0) before the table.
 
         Returns:
             ``last_hidden_state`` ``[batch, tokens, hidden]``, zero at padding, and ``pooler_output``
@@ -78,9 +80,8 @@ class MateModel(MatePreTrainedModel):
         if position_ids is None:
             position_ids = self._positions(token_type_ids)
         keep = kept.bool()
-        packed = self.encode(
-            input_ids[keep], token_type_ids[keep], position_ids[keep], _plan(keep, token_type_ids, self.config, backend)
-        )
+        plan = self._plan(keep, token_type_ids[keep], backend)
+        packed = self.encode(input_ids[keep], token_type_ids[keep], position_ids.expand_as(keep)[keep], plan)
         states = packed.new_zeros(*input_ids.shape, packed.shape[1])
         states[keep] = packed
         return BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=self.pooler(states[:, 0]))
@@ -91,9 +92,11 @@ class MateModel(MatePreTrainedModel):
             return reset_positions(token_types[..., 1], token_types[..., 2], last)
         return torch.arange(token_types.shape[1], device=token_types.device).expand(token_types.shape[:2])
 
-
-def _plan(keep: Tensor, token_types: Tensor, config: MateConfig, backend: str) -> Plan:
-    kept = token_types[keep].cpu().numpy()
-    document = keep.nonzero()[:, 0].cpu().numpy().astype(np.int64)
-    layout = Layout(document, row=kept[:, 2], column=kept[:, 1], segment=kept[:, 0])
-    return build_plan(layout, config.pattern().kinds, backend, keep.device.type).to(keep.device)
+    def _plan(self, keep: Tensor, kept_types: Tensor, backend: str) -> Plan:
+        if backend == "auto" and self.training and self.config.attention_probs_dropout_prob:
+            backend = "eager"  # the only one with attention dropout
+        segment, column, row = kept_types[:, :3].cpu().numpy().T
+        # Numbered without gaps, should an example be all padding.
+        _, document = torch.unique(keep.nonzero()[:, 0], return_inverse=True)
+        layout = Layout(document.cpu().numpy(), row, column, segment)
+        return build_plan(layout, self.config.pattern().kinds, backend, keep.device.type).to(keep.device)
