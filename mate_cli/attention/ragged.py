@@ -134,8 +134,7 @@ def _group_plan(
     if kind == "full":
         # A document is one line, question and all.
         order = np.flatnonzero(layout.document >= 0)
-        starts, places = spans[:, 0] - spans[0, 0] if len(spans) else np.zeros(0, np.int64), places[:, :0]
-        starts = np.searchsorted(order, spans[:, 0])
+        starts, places = np.searchsorted(order, spans[:, 0]), places[:, :0]
     else:
         order, starts = _lines(kind, layout)
     lengths = np.diff(np.r_[starts, len(order)])
