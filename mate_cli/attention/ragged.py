@@ -184,7 +184,9 @@ def _line_class(
     is_key[:, question : question + queries] = is_own
     bias = None
     if not is_key.all():
-        bias = torch.zeros(lines, 1, 1, keys).masked_fill_(~torch.from_numpy(is_key)[:, None, None], -torch.inf)
+        bias = torch.zeros(lines, 1, 1, keys).masked_fill_(
+            ~torch.from_numpy(is_key)[:, None, None], -torch.inf
+        )
     return LineClass(
         lines,
         queries,
@@ -240,7 +242,9 @@ class _RaggedAttention(torch.autograd.Function):
         grad = blank(plan.tokens + 1, qkv.shape[1])
         remaining = iter(log_sums)
         parts = zip(
-            _groups(plan, ctx.pattern, qkv, output), _groups(plan, ctx.pattern, grad, grad_output), strict=True
+            _groups(plan, ctx.pattern, qkv, output),
+            _groups(plan, ctx.pattern, grad, grad_output),
+            strict=True,
         )
         for (group, heads, part, out), (_, _, grad_part, grad_out) in parts:
             _backward_group(plan, group, heads, part, out, grad_part, grad_out, remaining)
@@ -260,7 +264,10 @@ def _backward_group(
     """Fill ``grad_part`` ``[tokens + 1, 3 * heads * head_dim]`` of one head group."""
     width = out.shape[1]
     of_question = part.new_zeros(
-        len(plan.spans), len(plan.question_index) // max(1, len(plan.spans)), 2 * width, dtype=_at_least_float(part)
+        len(plan.spans),
+        len(plan.question_index) // max(1, len(plan.spans)),
+        2 * width,
+        dtype=_at_least_float(part),
     )
     for lines in group.classes:
         query, key, value = _gather(part, lines, heads)
@@ -292,7 +299,13 @@ def _backward_group(
 
 
 def _block_backward(
-    grad_states: Tensor, query: Tensor, key: Tensor, value: Tensor, states: Tensor, log_sum: Tensor, bias: Tensor | None
+    grad_states: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    states: Tensor,
+    log_sum: Tensor,
+    bias: Tensor | None,
 ) -> tuple[Tensor, ...]:
     """Gradients of query, key and value, each ``[blocks, heads, n, head_dim]``.
 
@@ -306,7 +319,13 @@ def _block_backward(
 
 
 def _written_out_backward(
-    grad_states: Tensor, query: Tensor, key: Tensor, value: Tensor, states: Tensor, log_sum: Tensor, bias: Tensor | None
+    grad_states: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    states: Tensor,
+    log_sum: Tensor,
+    bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     scale = query.shape[-1] ** -0.5
     lost = (grad_states * states).sum(-1, keepdim=True)

@@ -16,7 +16,10 @@ Rankings = Mapping[str, Sequence[Coordinate]]
 
 
 def score_record(
-    examples: Sequence[Example], model: Rankings, baselines: Mapping[str, Rankings], random_hits: Mapping[int, float]
+    examples: Sequence[Example],
+    model: Rankings,
+    baselines: Mapping[str, Rankings],
+    random_hits: Mapping[int, float],
 ) -> dict[str, Any]:
     """Scores of a model and its baselines on a split, as plain data.
 
@@ -26,7 +29,9 @@ def score_record(
     answered = [example for example in examples if example.answers is not None]
     if not answered:
         return {"questions": 0}
-    places = {name: example_places(answered, ranking) for name, ranking in {"model": model, **baselines}.items()}
+    places = {
+        name: example_places(answered, ranking) for name, ranking in {"model": model, **baselines}.items()
+    }
     best = max(baselines, key=lambda name: float(np.mean(places[name] < 1)))
     return {
         "questions": len(answered),

@@ -71,7 +71,9 @@ def predict_split(
     """The rankings of a run's best model by question id; questions that do not fit have none."""
     if not folder.best_model.is_dir():
         state = folder.status().get("state", "not started")
-        raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
+        raise UserError(
+            f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true"
+        )
     model = load_model(folder.best_model, config.model.heads)
     devices = resolve_devices(hardware)
     options = encoding_options(

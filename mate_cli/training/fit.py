@@ -24,10 +24,10 @@ from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressRepor
 from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import CellDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
-from mate_cli.training.starting_model import starting_model
 from mate_cli.training.module import CellSelectionModule, Optimization
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_folder, encoding_options, open_split
+from mate_cli.training.starting_model import starting_model
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,9 @@ def _fit(job: Job, console: Console) -> None:
         _trainer(job, console).fit(job.module, job.data, ckpt_path=checkpoint, weights_only=True)
     except TrainingInterrupted as stop:
         job.folder.set_status("interrupted", step=stop.step)
-        console.print(f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true")
+        console.print(
+            f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true"
+        )
         raise KeyboardInterrupt from None
     except OSError as error:
         job.folder.set_status("failed", error=str(error))
@@ -174,7 +176,9 @@ def _loggers(job: Job) -> list[Logger]:
         from pytorch_lightning.loggers import WandbLogger
 
         run = job.folder.path
-        loggers.append(WandbLogger(project=job.config.logger.project, name=run.name, save_dir=run, id=run.name))
+        loggers.append(
+            WandbLogger(project=job.config.logger.project, name=run.name, save_dir=run, id=run.name)
+        )
     return loggers
 
 
@@ -185,5 +189,7 @@ def quieten_lightning() -> None:
     # The sampler starts at the step of the checkpoint by itself; workers are chosen by the profile.
     warnings.filterwarnings("ignore", message=".*dataloader is not resumable.*")
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+    warnings.filterwarnings("ignore", message=".*predict returned None.*")
     warnings.filterwarnings("ignore", message=".*Experiment logs directory.*")
     warnings.filterwarnings("ignore", message=".*Checkpoint directory.*")

@@ -88,7 +88,10 @@ class CellSelectionModule(pl.LightningModule):
             self._step_loss = 0.0
 
     def configure_gradient_clipping(
-        self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None
+        self,
+        optimizer: Any,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
     ) -> None:
         """Scale the gradients down to a norm; Lightning's own refuses fused optimizers."""
         if gradient_clip_val is not None:
@@ -99,9 +102,7 @@ class CellSelectionModule(pl.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         candidates = candidates_of(batch)
-        self._hits += [
-            p.cells[:1] != () and p.cells[0] in candidates[p.id] for p in self.predict_step(batch, batch_idx)
-        ]
+        self._hits += [p.cells[:1] != () and p.cells[0] in candidates[p.id] for p in self.rank(batch)]
 
     def on_validation_epoch_end(self) -> None:
         self.validation_score = sum(self._hits) / max(1, len(self._hits))

@@ -8,7 +8,16 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mate_cli.attention import BACKENDS, HeadGroup, Layout, Pattern, attend, build_plan, full_pattern, mate_pattern
+from mate_cli.attention import (
+    BACKENDS,
+    HeadGroup,
+    Layout,
+    Pattern,
+    attend,
+    build_plan,
+    full_pattern,
+    mate_pattern,
+)
 from mate_cli.attention.eager import eager_probabilities
 
 HEAD_DIM = 4

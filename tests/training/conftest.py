@@ -1,0 +1,49 @@
+"""Runs of the real command line on a tiny random model."""
+
+import subprocess
+import sys
+
+import pytest
+
+TINY = ("backbone=tiny", "hardware=cpu", "schedule=smoke", "hardware.precision='32'")
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """One cache for all: the sample is written and encoded once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def mate(tmp_path, cache, monkeypatch):
+    """Call ``mate`` in this process, in an empty folder; returns the exit code."""
+    from mate_cli.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MATE_CACHE", str(cache))
+    return lambda *words: main(list(words))
+
+
+@pytest.fixture
+def mate_process(tmp_path, cache):
+    """Start ``mate`` as a process of its own in an empty folder."""
+    import os
+
+    def start(*words):
+        program = [
+            sys.executable,
+            "-c",
+            "import sys; from mate_cli.cli import main; sys.exit(main())",
+            *words,
+        ]
+        environment = {**os.environ, "MATE_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
+        return subprocess.Popen(
+            program,
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    return start

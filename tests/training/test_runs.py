@@ -1,0 +1,172 @@
+"""Training, evaluation and prediction through the command line, and what happens when they cannot."""
+
+import csv
+import json
+
+import pytest
+import yaml
+
+from mate_cli.cli import main
+from tests.training.conftest import TINY
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, cache):
+    """A finished run of two steps."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MATE_CACHE", str(cache))
+        patch.chdir(folder)
+        assert main(["train", *TINY, "name=first"]) == 0
+    return folder / "runs" / "sample" / "first"
+
+
+def test_a_run_folder_is_enough(trained):
+    config = yaml.safe_load((trained / "config.yaml").read_text())
+    environment = json.loads((trained / "environment.json").read_text())
+    status = json.loads((trained / "status.json").read_text())
+    metrics = json.loads((trained / "metrics.json").read_text())
+    assert config["task"]["name"] == "sample"
+    assert config["seed"] == 0
+    assert environment["packages"]["torch"]
+    assert status["state"] == "done"
+    assert status["step"] == 2
+    with (trained / "metrics.csv").open() as file:
+        assert [float(row["loss"]) > 0 for row in csv.DictReader(file) if row["loss"]] == [True, True]
+    (split,) = metrics
+    predictions = [
+        json.loads(line) for line in (trained / f"predictions-{split}.jsonl").read_text().splitlines()
+    ]
+    assert len(predictions) == metrics[split]["questions"]
+    for prediction in predictions:
+        assert sum(prediction["probabilities"]) == pytest.approx(1, abs=1e-3)
+    assert {path.name for path in (trained / "best").iterdir()} >= {
+        "config.json",
+        "model.safetensors",
+        "vocab.txt",
+    }
+
+
+def test_the_score_is_that_of_the_predictions(trained):
+    """Counted again from the files, with nothing of ours but the sample's own questions."""
+    from mate_cli.config import PathsConfig, load_run_config
+    from mate_cli.tables.hybridqa import read_split
+    from mate_cli.training.splits import data_folder
+
+    (split, record), *_ = json.loads((trained / "metrics.json").read_text()).items()
+    data = data_folder(load_run_config(trained).task, None, PathsConfig())
+    candidates = {e.id: set(e.candidates) for e in read_split(data, split).examples}
+    lines = (trained / f"predictions-{split}.jsonl").read_text().splitlines()
+    ranked = {p["id"]: [tuple(cell) for cell in p["cells"]] for p in map(json.loads, lines)}
+    for k in (1, 3, 5):
+        hits = sum(not candidates[i].isdisjoint(ranked[i][:k]) for i in candidates)
+        assert record["model"]["all"][f"hits@{k}"] == pytest.approx(hits / len(candidates))
+
+
+@pytest.mark.parametrize("model", ["mate_dense", "tapas"])
+def test_every_model_trains(mate, model, tmp_path):
+    assert mate("train", *TINY, f"model={model}", "name=other") == 0
+    assert (tmp_path / "runs" / "sample" / "other" / "metrics.json").exists()
+
+
+def test_exact_and_dense_mask_train_alike(mate, tmp_path):
+    def losses(name, backend):
+        assert mate("train", *TINY, f"model.attention.backend={backend}", f"name={name}") == 0
+        with (tmp_path / "runs" / "sample" / name / "metrics.csv").open() as file:
+            return [float(row["loss"]) for row in csv.DictReader(file) if row["loss"]]
+
+    assert losses("ragged", "ragged") == pytest.approx(losses("dense", "dense"), abs=1e-5)
+
+
+def test_evaluate_adds_a_split(mate, trained, capsys):
+    assert mate("evaluate", f"run={trained}", "split=dev", "hardware=cpu") == 0
+    assert "Hits@1" in capsys.readouterr().out
+    assert "dev" in json.loads((trained / "metrics.json").read_text())
+
+
+def test_blank_questions_are_a_split_of_their_own(mate, trained):
+    assert mate("evaluate", f"run={trained}", "split=dev", "blank_question=true", "hardware=cpu") == 0
+    assert (trained / "predictions-dev-blank.jsonl").exists()
+    assert "dev-blank" in json.loads((trained / "metrics.json").read_text())
+
+
+def test_predict_gives_ranked_cells(mate, trained, tmp_path, capsys):
+    (tmp_path / "cities.csv").write_text("city,country\nParis,France\nRome,Italy\n")
+    question = 'Which country holds "Rome", {or not} [a=b]?'
+    words = ("predict", f"run={trained}", "table=cities.csv", f"question={question}", "hardware=cpu")
+    assert mate(*words, "output=json", "top=4") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["question"] == question
+    assert sum(cell["probability"] for cell in record["cells"]) == pytest.approx(1, abs=1e-4)
+    assert sorted(cell["text"] for cell in record["cells"]) == ["France", "Italy", "Paris", "Rome"]
+    assert mate(*words) == 0
+    assert "#1" in capsys.readouterr().out
+
+
+def one_line(capsys):
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("error: ")
+    assert "Traceback" not in error
+    return error
+
+
+def test_a_finished_run_is_not_overwritten(mate, trained, capsys):
+    runs = trained.parent.parent
+    before = (trained / "status.json").read_text()
+    assert mate("train", *TINY, "name=first", f"paths.runs={runs}") == 2
+    assert "resume=true" in one_line(capsys)
+    assert (trained / "status.json").read_text() == before
+
+
+def test_resuming_with_other_settings_is_refused(mate, trained, capsys):
+    runs = trained.parent.parent
+    assert mate("train", *TINY, "name=first", f"paths.runs={runs}", "resume=true", "seed=7") == 2
+    assert "another seed" in one_line(capsys)
+
+
+@pytest.mark.parametrize("hardware", ["gpu", "tpu_v3"])
+def test_missing_devices_leave_nothing_behind(mate, hardware, tmp_path, capsys):
+    assert mate("train", "backbone=tiny", "schedule=smoke", f"hardware={hardware}") == 2
+    assert f"hardware={hardware}" in one_line(capsys)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unwritable_run_folder(mate, capsys, tmp_path):
+    # A file in the way stops even root, whom permissions do not.
+    (tmp_path / "taken").write_text("")
+    assert mate("train", *TINY, f"paths.runs={tmp_path / 'taken'}") == 2
+    assert "cannot write the run folder" in one_line(capsys)
+
+
+def test_bad_data_leaves_no_run_folder(mate, tmp_path, capsys):
+    (tmp_path / "data" / "released_data").mkdir(parents=True)
+    words = ("train", "task=hybridqa", "backbone=tiny", "hardware=cpu", "schedule=smoke")
+    assert mate(*words, f"data_dir={tmp_path / 'data'}") == 2
+    assert "tables_tok" in one_line(capsys)
+    assert not list(tmp_path.glob("runs/*/*"))
+
+
+def test_a_checkpoint_of_another_model(mate, trained, tmp_path, capsys):
+    import shutil
+
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    config = json.loads((other / "best" / "config.json").read_text())
+    (other / "best" / "config.json").write_text(json.dumps({**config, "heads": "full"}))
+    assert mate("evaluate", f"run={other}", "hardware=cpu") == 2
+    assert "another model" in one_line(capsys)
+
+
+def test_a_batch_that_leaves_a_remainder(mate, capsys):
+    assert mate("train", *TINY, "hardware.micro_batch=3") == 2
+    assert "hardware.micro_batch" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [("a,b\n1,2\n3\n", "line 3"), ("a,b\n", "no rows"), ("a,b\n" + "1,2\n" * 100_000, "rows")],
+)
+def test_bad_tables(mate, trained, tmp_path, capsys, content, expected):
+    (tmp_path / "bad.csv").write_text(content)
+    assert mate("predict", f"run={trained}", "table=bad.csv", "question=why") == 2
+    assert expected in one_line(capsys)
