@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from mate_cli.config import conf_folder
 
@@ -35,12 +35,7 @@ def schedules() -> list[Option]:
 def default_option(command: str, group: str) -> str:
     """The option of a group that a command takes where none is named."""
     root = yaml.safe_load((conf_folder() / f"{command}.yaml").read_text(encoding="utf-8"))
-    chosen = {
-        name: option
-        for entry in root["defaults"]
-        if isinstance(entry, dict)
-        for name, option in entry.items()
-    }
+    chosen = {name: option for entry in root["defaults"] if isinstance(entry, dict) for name, option in entry.items()}
     return str(chosen[group])
 
 

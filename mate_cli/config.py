@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -66,9 +66,7 @@ class PathsConfig:
     """Where things are written."""
 
     runs: str = key("./runs", "folder that holds the run folders", text=True)
-    cache: str | None = key(
-        None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True
-    )
+    cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
 
 
 @dataclass
@@ -170,13 +168,9 @@ class HardwareConfig:
     accelerator: str = key("auto", "kind of device", choices=ACCELERATORS)
     devices: int | None = key(None, "devices per machine; null: all (cpu: one process)", low=1)
     nodes: int = key(1, "machines", low=1)
-    precision: str = key(
-        "auto", "arithmetic of the model; auto: bf16-mixed where it pays", choices=PRECISIONS
-    )
+    precision: str = key("auto", "arithmetic of the model; auto: bf16-mixed where it pays", choices=PRECISIONS)
     strategy: str = key("auto", "how devices work together", choices=STRATEGIES)
-    micro_batch: int = key(
-        MISSING, "examples per device and pass; the rest of the batch is accumulated", low=1
-    )
+    micro_batch: int = key(MISSING, "examples per device and pass; the rest of the batch is accumulated", low=1)
     workers: int | None = key(None, "processes that load data; null: by the number of cores", low=0)
 
 
@@ -207,11 +201,7 @@ class TrainConfig:
 
     def problems(self) -> list[str]:
         """The schedule exists; a run is either continued or replaced."""
-        both = (
-            ["resume and overwrite: set at most one of them to true"]
-            if self.resume and self.overwrite
-            else []
-        )
+        both = ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []
         return schedule_problems(self) + both
 
 

@@ -133,11 +133,7 @@ def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[st
         full_name = _full_name(name, error)
         key = schema.find(ROOTS[command], full_name)
         if key is None:
-            yield (
-                _unknown_key(command, config, name)
-                if not _exists(config, name)
-                else f"{name} is a group of keys"
-            )
+            yield (_unknown_key(command, config, name) if not _exists(config, name) else f"{name} is a group of keys")
         else:
             given = "null" if value is None else value
             yield f"{name}={given}: must be {key.words}"
@@ -153,12 +149,8 @@ def _exists(config: DictConfig, name: str) -> bool:
 
 def _unknown_key(command: str, config: DictConfig, name: str) -> str:
     known = _leaves(config)
-    same_end = sorted(
-        (key for key in known if key.endswith(f".{name}")), key=lambda key: not _active(config, key)
-    )
-    near = same_end or difflib.get_close_matches(
-        name, [*known, *schema.groups(ROOTS[command])], n=1, cutoff=0.6
-    )
+    same_end = sorted((key for key in known if key.endswith(f".{name}")), key=lambda key: not _active(config, key))
+    near = same_end or difflib.get_close_matches(name, [*known, *schema.groups(ROOTS[command])], n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}?" if near else f"mate {command} --help lists them"
     return f"unknown key '{name}': {hint}"
 

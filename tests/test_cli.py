@@ -200,9 +200,7 @@ def test_ls_alone_lists_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line for line in lines if not line.startswith(" ")] == [f"{kind}:" for kind in ls.KINDS]
 
 
-def test_ls_draws_a_table_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ls_draws_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(["ls", "loggers"]) == 0
     shown = capsys.readouterr().out
@@ -220,9 +218,7 @@ def states() -> Iterator[tuple[str, str]]:
 
 
 def test_doctor_finds_this_environment_in_order(capsys: pytest.CaptureFixture[str]) -> None:
-    assert dict(states()) | {"memory": "ok", "cache": "ok"} == {
-        check.__name__: "ok" for check in doctor.CHECKS
-    }
+    assert dict(states()) | {"memory": "ok", "cache": "ok"} == {check.__name__: "ok" for check in doctor.CHECKS}
     assert main(["doctor"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
     assert len(lines) == len(doctor.CHECKS) == 7

@@ -70,9 +70,7 @@ def test_every_option_starts_with_a_line_for_ls(option: Any) -> None:
 @pytest.mark.usefixtures("conf")
 @pytest.mark.parametrize("command", config.ROOTS)
 def test_every_root_composes_to_its_dataclass(command: str) -> None:
-    required = [
-        f"{key.name}=x" for key in schema.keys(config.ROOTS[command]) if key.required and "." not in key.name
-    ]
+    required = [f"{key.name}=x" for key in schema.keys(config.ROOTS[command]) if key.required and "." not in key.name]
     composed = typed(compose(command, required))
     assert type(composed) is config.ROOTS[command]
     assert problems(composed) == []
@@ -97,9 +95,7 @@ def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedu
     assert config.active_schedule(chosen) is chosen.task.schedules[schedule]
 
 
-@pytest.mark.parametrize(
-    "overrides", [("task=hybridqa", "backbone=minilm"), ("backbone=minilm", "task=hybridqa")]
-)
+@pytest.mark.parametrize("overrides", [("task=hybridqa", "backbone=minilm"), ("backbone=minilm", "task=hybridqa")])
 def test_a_backbone_on_the_command_line_wins_over_the_tasks(overrides: tuple[str, ...]) -> None:
     chosen = train_config(*overrides, "schedule=laptop")
     assert (chosen.backbone.name, chosen.backbone.source) == ("minilm", "package")
@@ -242,9 +238,7 @@ def test_a_folder_without_a_configuration_is_no_run(tmp_path: Path) -> None:
 
 def test_the_plain_configuration_has_only_plain_containers(default: TrainConfig) -> None:
     assert yaml.safe_load(yaml.safe_dump(to_plain(default))) == to_plain(default)
-    assert (
-        OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(TrainConfig), to_plain(default))) == default
-    )
+    assert OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(TrainConfig), to_plain(default))) == default
 
 
 def test_the_cache_folder_is_the_key_then_the_variable_then_home(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,7 @@ from mate_cli.launch import RANK_VARIABLES
 from mate_cli.overrides import quote, split
 
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"
-TEXT = st.text(
-    st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30
-)
+TEXT = st.text(st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30)
 
 
 @dataclass
@@ -83,9 +81,7 @@ class TestText:
     @given(question=TEXT.filter(bool), table=TEXT.filter(bool), run=TEXT.filter(bool))
     @example(question="a, b: 'c' [d] {e=f} \"g\" \\ ", table="C:\\data\\${x}\\", run=" ")
     @example(question="null", table="~", run="a=b,c=d")
-    def test_reaches_the_command_and_its_children_unchanged(
-        self, question: str, table: str, run: str
-    ) -> None:
+    def test_reaches_the_command_and_its_children_unchanged(self, question: str, table: str, run: str) -> None:
         with pytest.MonkeyPatch.context() as patch:
             seen = Jobs()
             module = types.ModuleType("predict")
@@ -191,9 +187,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
         (["hydra/launcher=nothing"], "In 'hydra/config': Could not find 'hydra/launcher/nothing'"),
     ],
 )
-def test_a_mistake_is_one_line(
-    jobs: Jobs, errors: Callable[[], list[str]], words: list[str], line: str
-) -> None:
+def test_a_mistake_is_one_line(jobs: Jobs, errors: Callable[[], list[str]], words: list[str], line: str) -> None:
     assert main(["train", *words]) == 2
     assert errors() == [f"error: {line}"]
     assert jobs.configs == []
@@ -225,9 +219,7 @@ def test_m_works_anywhere(jobs: Jobs, place: int) -> None:
 def test_each_job_of_a_sweep_has_the_command_line_of_that_job(jobs: Jobs) -> None:
     before = list(sys.argv)
     assert main(["train", "-m", "seed=0,1", "name=a b", "task=sample"]) == 0
-    assert [argv[1:] for argv in jobs.argv] == [
-        ["train", f"seed={seed}", "name=a b", "task=sample"] for seed in (0, 1)
-    ]
+    assert [argv[1:] for argv in jobs.argv] == [["train", f"seed={seed}", "name=a b", "task=sample"] for seed in (0, 1)]
     assert all(Path(argv[0]).is_absolute() for argv in jobs.argv)
     assert sys.argv == before
 
@@ -270,9 +262,7 @@ def test_the_launchers_own_rank_stays(jobs: Jobs, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("words", [["seed=1"], ["-m", "seed=0,1"], ["--cfg", "job"], ["seed=two"]])
-def test_nothing_is_left_behind(
-    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
+def test_nothing_is_left_behind(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     environment = dict(os.environ)
     main(["train", *words])

@@ -40,11 +40,7 @@ class Layout:
             raise ValueError("documents are not in order")
         firsts = np.flatnonzero(np.r_[True, np.diff(number) != 0]) if len(inside) else np.array([], np.int64)
         lasts = np.r_[firsts[1:], len(inside)][: len(firsts)] - 1
-        spans = (
-            np.stack([inside[firsts], inside[lasts] + 1], axis=1)
-            if len(inside)
-            else np.zeros((0, 2), np.int64)
-        )
+        spans = np.stack([inside[firsts], inside[lasts] + 1], axis=1) if len(inside) else np.zeros((0, 2), np.int64)
         if (spans[:, 1] - spans[:, 0]).sum() != len(inside):
             raise ValueError("a document is broken by padding")
         return spans
@@ -70,9 +66,7 @@ class Plan:
         return self._map(Tensor.pin_memory)
 
     def _map(self, change: Any) -> Self:
-        return replace(
-            self, **{f.name: _map_tensors(getattr(self, f.name), change) for f in fields(self) if f.init}
-        )
+        return replace(self, **{f.name: _map_tensors(getattr(self, f.name), change) for f in fields(self) if f.init})
 
 
 def _map_tensors(value: Any, change: Any) -> Any:

@@ -104,7 +104,7 @@ def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: floa
     if dropout:
         raise ValueError("ragged has no attention dropout")
     if torch.is_grad_enabled() and qkv.requires_grad:
-        return _RaggedAttention.apply(qkv, plan, pattern)  # type: ignore[no-any-return]
+        return _RaggedAttention.apply(qkv, plan, pattern)
     return _forward(qkv, plan, pattern, None)
 
 
@@ -128,9 +128,7 @@ def _question_places(questions: np.ndarray, tokens: int) -> np.ndarray:
     return np.where(offset < lengths[:, None], questions[:, :1] + offset, tokens)
 
 
-def _group_plan(
-    kind: Kind, layout: Layout, spans: np.ndarray, questions: np.ndarray, places: np.ndarray
-) -> GroupPlan:
+def _group_plan(kind: Kind, layout: Layout, spans: np.ndarray, questions: np.ndarray, places: np.ndarray) -> GroupPlan:
     if kind == "full":
         # A document is one line, question and all.
         order = np.flatnonzero(layout.document >= 0)
@@ -184,9 +182,7 @@ def _line_class(
     is_key[:, question : question + queries] = is_own
     bias = None
     if not is_key.all():
-        bias = torch.zeros(lines, 1, 1, keys).masked_fill_(
-            ~torch.from_numpy(is_key)[:, None, None], -torch.inf
-        )
+        bias = torch.zeros(lines, 1, 1, keys).masked_fill_(~torch.from_numpy(is_key)[:, None, None], -torch.inf)
     return LineClass(
         lines,
         queries,
@@ -288,9 +284,7 @@ def _backward_group(
         grad_part.index_copy_(0, plan.question_index, rows.to(part.dtype))
     blocks = _question_blocks(plan, group, heads, part, out)
     grad_blocks = _question_blocks(plan, group, heads, grad_part, grad_out)
-    for (query, key, value, states), (to_query, to_key, to_value, grad_states) in zip(
-        blocks, grad_blocks, strict=True
-    ):
+    for (query, key, value, states), (to_query, to_key, to_value, grad_states) in zip(blocks, grad_blocks, strict=True):
         grads = _block_backward(
             grad_states.transpose(1, 2), query, key, value, states.transpose(1, 2), next(log_sums), None
         )
@@ -315,7 +309,7 @@ def _block_backward(
     if query.dtype == torch.bfloat16:
         return _written_out_backward(grad_states, query, key, value, states, log_sum, bias)
     bias = None if bias is None else bias.to(query.dtype)
-    return _flash_backward(grad_states, query, key, value, states, log_sum, 0.0, False, attn_mask=bias)  # type: ignore[no-any-return]
+    return _flash_backward(grad_states, query, key, value, states, log_sum, 0.0, False, attn_mask=bias)
 
 
 def _written_out_backward(

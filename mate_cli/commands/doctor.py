@@ -57,9 +57,7 @@ def run(config: DoctorConfig) -> None:
         if finding.mend:
             print(f"         -> {finding.mend}")
     if broken:
-        raise UserError(
-            f"{broken} of {len(CHECKS)} checks are broken; the lines with -> say what mends them", 1
-        )
+        raise UserError(f"{broken} of {len(CHECKS)} checks are broken; the lines with -> say what mends them", 1)
 
 
 def _safely(check: Check, config: DoctorConfig) -> Finding:

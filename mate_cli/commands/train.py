@@ -18,6 +18,4 @@ def run(config: TrainConfig) -> None:
     report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
     folder.set_status("done")
     console.print(f"\nrun folder: {folder.path}", highlight=False)
-    console.print(
-        f'next: mate predict run={folder.path} table=FILE.csv question="…"', highlight=False, markup=False
-    )
+    console.print(f'next: mate predict run={folder.path} table=FILE.csv question="…"', highlight=False, markup=False)

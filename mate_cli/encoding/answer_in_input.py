@@ -24,8 +24,7 @@ class AnswerSearch:
 
     def __init__(self, examples: Sequence[Example], number: Callable[[str], int]) -> None:
         self._answers = [
-            [number(answer) for answer in example.answers or ()] if example.candidates else []
-            for example in examples
+            [number(answer) for answer in example.answers or ()] if example.candidates else [] for example in examples
         ]
 
     def finds(self, example: int, features: Features, pieces: Pieces, tokenizer: CellTokenizer) -> bool:

@@ -44,9 +44,7 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
         """The same batch on another device."""
-        moved: dict[str, Any] = {
-            name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()
-        }
+        moved: dict[str, Any] = {name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()}
         return replace(self, plan=self.plan.to(device), **moved)
 
     def pin_memory(self) -> Self:

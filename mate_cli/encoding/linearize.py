@@ -56,9 +56,7 @@ def _table_pieces(cells: np.ndarray, pieces: Pieces) -> tuple[np.ndarray, np.nda
     return np.arange(len(cell)) + (first - ends + lengths)[cell], cell
 
 
-def _features(
-    ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, options: EncodingOptions
-) -> Features:
+def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, options: EncodingOptions) -> Features:
     """The arrays, given the kept ids, the length of the question part and the cell of each table token."""
     zeros = np.zeros(len(ids), dtype=np.int32)
     segment, row, column, labels = zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy()

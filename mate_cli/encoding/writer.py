@@ -76,9 +76,7 @@ def _encoded_chunks(
         yield from (_encode_chunk([examples[i] for i in chunk], tokenizer, options) for chunk in chunks)
         return
     # Where processes are forked, the examples reach them without being copied.
-    pool = ProcessPoolExecutor(
-        processes, initializer=_start_worker, initargs=(examples, tokenizer.folder, options)
-    )
+    pool = ProcessPoolExecutor(processes, initializer=_start_worker, initargs=(examples, tokenizer.folder, options))
     try:
         yield from pool.map(_encode_in_worker, chunks)
     except BrokenProcessPool as error:

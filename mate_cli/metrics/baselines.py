@@ -71,9 +71,7 @@ def _cells(example: Example) -> Iterator[Cell]:
 
 
 def _cell_documents(example: Example) -> list[list[str]]:
-    return [
-        [" ".join([cell.text, *(example.passages[link] for link in cell.links)])] for cell in _cells(example)
-    ]
+    return [[" ".join([cell.text, *(example.passages[link] for link in cell.links)])] for cell in _cells(example)]
 
 
 def _rank_by_table(examples: Sequence[Example], documents: Callable[[Example], list[list[str]]]) -> Rankings:

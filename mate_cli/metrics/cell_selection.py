@@ -42,9 +42,7 @@ def rank_cells(scores: ArrayLike) -> list[Coordinate]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def first_hits(
-    ranked: Sequence[Sequence[Coordinate]], candidates: Sequence[Sequence[Coordinate]]
-) -> NDArray[np.int64]:
+def first_hits(ranked: Sequence[Sequence[Coordinate]], candidates: Sequence[Sequence[Coordinate]]) -> NDArray[np.int64]:
     """The place, from 0, of the first candidate in each ranking, int64 ``[questions]``.
 
     Where a question has no candidate or none is ranked, the place lies beyond every k.
@@ -86,9 +84,7 @@ def score(
     )
 
 
-def example_places(
-    examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]]
-) -> NDArray[np.int64]:
+def example_places(examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]]) -> NDArray[np.int64]:
     """``first_hits`` of the rankings of ``examples``, in their order; ``places < k`` are the hits at k."""
     return first_hits([ranked.get(example.id, ()) for example in examples], [e.candidates for e in examples])
 

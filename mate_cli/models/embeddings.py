@@ -29,7 +29,7 @@ class Embeddings(nn.Module):
         states_TH = self.word_embeddings(input_ids_T) + self.position_embeddings(positions_T)
         for number, size in enumerate(self.type_vocab_sizes):
             table = getattr(self, f"token_type_embeddings_{number}")
-            states_TH = states_TH + table(token_types_T7[:, number].clamp(max=size - 1))
+            states_TH += table(token_types_T7[:, number].clamp(max=size - 1))
         return self.dropout(self.LayerNorm(states_TH))
 
     def clamped(self, token_types_T7: Tensor) -> Tensor:

@@ -101,9 +101,7 @@ def hub_folder(hub_id: str) -> Path:
         pass
     try:
         folder = Path(snapshot_download(hub_id, allow_patterns=wanted, etag_timeout=5))
-        if not _weight_files(
-            folder
-        ):  # older models have no safetensors; elsewhere they would be a second copy
+        if not _weight_files(folder):  # older models have no safetensors; elsewhere they would be a second copy
             snapshot_download(hub_id, allow_patterns=["pytorch_model*.bin"], etag_timeout=5)
     except Exception as error:
         raise UserError(

@@ -53,8 +53,7 @@ def marked_table(table: Table, prediction: CellPrediction, top: int) -> RichTabl
         out.add_column(Text(cell.text), overflow="fold")
     for row in shown:
         texts = [
-            _cell_text(cell.text, rank.get((row, column)), prediction)
-            for column, cell in enumerate(table.rows[row])
+            _cell_text(cell.text, rank.get((row, column)), prediction) for column, cell in enumerate(table.rows[row])
         ]
         out.add_row(Text(str(row)), *texts)
     if len(shown) < table.num_rows:

@@ -29,9 +29,7 @@ def score_record(
     answered = [example for example in examples if example.answers is not None]
     if not answered:
         return {"questions": 0}
-    places = {
-        name: example_places(answered, ranking) for name, ranking in {"model": model, **baselines}.items()
-    }
+    places = {name: example_places(answered, ranking) for name, ranking in {"model": model, **baselines}.items()}
     best = max(baselines, key=lambda name: float(np.mean(places[name] < 1)))
     return {
         "questions": len(answered),

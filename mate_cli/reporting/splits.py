@@ -73,9 +73,7 @@ def left_out_lines(facts: Sequence[SplitFacts]) -> list[str]:
         reasons = list(f.encoded.report.left_out.items())
         lines += [f"{f.name}: left out {question}: {reason}" for question, reason in reasons[:_SHOWN_REASONS]]
         if len(reasons) > _SHOWN_REASONS:
-            lines.append(
-                f"{f.name}: and {len(reasons) - _SHOWN_REASONS} more, in {f.encoded.folder}/report.json"
-            )
+            lines.append(f"{f.name}: and {len(reasons) - _SHOWN_REASONS} more, in {f.encoded.folder}/report.json")
     return lines
 
 

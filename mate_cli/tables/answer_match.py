@@ -62,10 +62,7 @@ class AnswerFinder:
     def __init__(self, table: Table, passages: Mapping[str, str]) -> None:
         self._table = table
         self._cells = [
-            ((r, c), cell)
-            for r, row in enumerate(table.rows)
-            for c, cell in enumerate(row)
-            if cell.text or cell.links
+            ((r, c), cell) for r, row in enumerate(table.rows) for c, cell in enumerate(row) if cell.text or cell.links
         ]
         self._texts = [_SearchText(cell.text) for _, cell in self._cells]
         self._passages = {link: _SearchText(text) for link, text in passages.items()}

@@ -114,9 +114,7 @@ def _question_entries(path: Path) -> list[JsonObject]:
     entries = read_json(path)
     if not isinstance(entries, list):
         raise UserError(f"{path}: expected a list of questions, found {type(entries).__name__}")
-    return [
-        JsonObject.of(entry, f"{path}: question {number}") for number, entry in enumerate(entries, start=1)
-    ]
+    return [JsonObject.of(entry, f"{path}: question {number}") for number, entry in enumerate(entries, start=1)]
 
 
 def _example(entry: JsonObject, linked: _LinkedTable) -> Example:

@@ -55,9 +55,7 @@ def _rows(file: BinaryIO, path: Path, max_rows: int) -> list[tuple[Cell, ...]]:
                 raise UserError(f"{path}: more than {max_rows} rows; ask about a table of at most {max_rows}")
             rows.append(tuple(Cell(field.strip()) for field in fields))
     except csv.Error as error:
-        raise UserError(
-            f"{path}: line {reader.line_num} is not CSV ({error}); is a quote left open?"
-        ) from error
+        raise UserError(f"{path}: line {reader.line_num} is not CSV ({error}); is a quote left open?") from error
     if not rows:
         raise UserError(f"{path}: the file is empty; its first line must be the header")
     return rows

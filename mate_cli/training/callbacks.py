@@ -96,9 +96,7 @@ class Interruption(Callback):
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
-        Console(stderr=True).print(
-            "stopping after this step, then saving (press Ctrl-C again to stop at once)"
-        )
+        Console(stderr=True).print("stopping after this step, then saving (press Ctrl-C again to stop at once)")
 
 
 class ProgressReport(Callback):
@@ -139,12 +137,8 @@ class ProgressReport(Callback):
             self._bar.update(self._bar.task_ids[0], completed=trainer.global_step, facts=facts)
         elif time.monotonic() - self._last_line > self.seconds_between_lines:
             self._last_line = time.monotonic()
-            left = (
-                seconds / (trainer.global_step - self._first_step) * (trainer.max_steps - trainer.global_step)
-            )
-            self.console.print(
-                f"step {trainer.global_step}/{trainer.max_steps}  {facts}  {left / 60:.1f} min left"
-            )
+            left = seconds / (trainer.global_step - self._first_step) * (trainer.max_steps - trainer.global_step)
+            self.console.print(f"step {trainer.global_step}/{trainer.max_steps}  {facts}  {left / 60:.1f} min left")
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, CellSelectionModule)

@@ -124,9 +124,7 @@ def _check_tpu(hardware: HardwareConfig) -> None:
     from pytorch_lightning.accelerators import XLAAccelerator
 
     if not XLAAccelerator.is_available():
-        raise UserError(
-            f"hardware={hardware.name} needs a TPU, and none is attached to this machine; use hardware=cpu"
-        )
+        raise UserError(f"hardware={hardware.name} needs a TPU, and none is attached to this machine; use hardware=cpu")
 
 
 _ACCELERATOR_CHECKS = {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": _check_tpu}

@@ -135,9 +135,7 @@ def _fit(job: Job, console: Console) -> None:
         _trainer(job, console).fit(job.module, job.data, ckpt_path=checkpoint, weights_only=True)
     except TrainingInterrupted as stop:
         job.folder.set_status("interrupted", step=stop.step)
-        console.print(
-            f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true"
-        )
+        console.print(f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true")
         raise KeyboardInterrupt from None
     except OSError as error:
         job.folder.set_status("failed", error=str(error))
@@ -176,9 +174,7 @@ def _loggers(job: Job) -> list[Logger]:
         from pytorch_lightning.loggers import WandbLogger
 
         run = job.folder.path
-        loggers.append(
-            WandbLogger(project=job.config.logger.project, name=run.name, save_dir=run, id=run.name)
-        )
+        loggers.append(WandbLogger(project=job.config.logger.project, name=run.name, save_dir=run, id=run.name))
     return loggers
 
 

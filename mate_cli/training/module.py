@@ -71,9 +71,7 @@ class CellSelectionModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The part that this micro-batch has in the mean loss of the optimizer step's scorable examples."""
-        losses, _ = cell_loss(
-            self(batch), batch.cell_document, batch.is_candidate, len(batch.ids), self.objective
-        )
+        losses, _ = cell_loss(self(batch), batch.cell_document, batch.is_candidate, len(batch.ids), self.objective)
         scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
         loss = losses.sum() * self.trainer.world_size / max(scorable, 1)
         self._record_loss(float(loss.detach()), batch_idx)

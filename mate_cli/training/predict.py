@@ -41,5 +41,5 @@ def predict_cells(config: PredictConfig, table: Table) -> CellPrediction:
     collator = Collator(model.config.pattern().kinds, trained.model.attention.backend, device)
     batch = collator([row_of(example, encoded.outcome)]).to(device)
     with torch.inference_mode():
-        (prediction,) = CellSelectionModule(model.to(device)).rank(batch)
+        (prediction,) = CellSelectionModule(model).to(device).rank(batch)
     return prediction

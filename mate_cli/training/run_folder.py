@@ -84,7 +84,7 @@ class RunFolder:
             return True
         if not resume:
             raise UserError(
-                f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on with it, "
+                f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
                 "overwrite=true starts it anew, name=NAME starts another"
             )
         self._check_same_run(config)

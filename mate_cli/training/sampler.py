@@ -56,9 +56,7 @@ class StepSampler(Sampler[list[int]]):
         """The ``batch`` example indices of one optimizer step, int64 ``[batch]``."""
         position = np.arange(step * self.batch, (step + 1) * self.batch)
         passes, offset = np.divmod(position, self.examples)
-        return np.array(
-            [_pass_order(self.examples, self.seed, int(p))[o] for p, o in zip(passes, offset, strict=True)]
-        )
+        return np.array([_pass_order(self.examples, self.seed, int(p))[o] for p, o in zip(passes, offset, strict=True)])
 
 
 @lru_cache(maxsize=4)

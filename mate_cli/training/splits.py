@@ -103,7 +103,5 @@ def present_splits(folder: Path) -> list[str]:
     check_layout(folder)
     found = [split for split in SPLITS if list((folder / "released_data").glob(f"{split}.*json"))]
     if not found:
-        raise UserError(
-            f"{folder / 'released_data'} holds no questions: neither train.json nor dev.json nor test.json"
-        )
+        raise UserError(f"{folder / 'released_data'} holds no questions: neither train.json nor dev.json nor test.json")
     return found

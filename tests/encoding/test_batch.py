@@ -100,9 +100,7 @@ def test_batches_travel(tokenizer: CellTokenizer) -> None:
 def test_rows_from_arrow_may_have_other_integer_types(tokenizer: CellTokenizer) -> None:
     table = Table("t", (Cell("x"),), ((Cell("red"),),))
     (row,) = rows_of([Example("q", "who", table)], tokenizer)
-    small = {
-        key: value.astype(np.uint8) if isinstance(value, np.ndarray) else value for key, value in row.items()
-    }
+    small = {key: value.astype(np.uint8) if isinstance(value, np.ndarray) else value for key, value in row.items()}
     one, other = Collator(("row",))([row]), Collator(("row",))([small])
     assert torch.equal(one.token_types, other.token_types)
     assert torch.equal(one.input_ids, other.input_ids)

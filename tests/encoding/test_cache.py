@@ -55,9 +55,7 @@ def make_examples() -> tuple[Example, ...]:
         text = "x y z x y z x y z x y z x y z x y z x y z x y z x y z" if number % 50 == 8 else "new york"
         table = Table(name, (Cell("city"),), tuple((Cell(text),) for _ in range(long)))
         has = number % 3 > 0
-        examples.append(
-            Example(f"q{number}", "who", table, ("york",), {}, ((0, 0),) if has else (), "table", "lookup")
-        )
+        examples.append(Example(f"q{number}", "who", table, ("york",), {}, ((0, 0),) if has else (), "table", "lookup"))
     return tuple(examples)
 
 

@@ -135,9 +135,7 @@ def test_largest_number_of_pieces_that_fits(table: list[list[int]], budget: int)
 
 
 @given(example=examples(), max_positions=st.integers(1, 12))
-def test_positions_count_within_each_cell(
-    tokenizer: CellTokenizer, example: Example, max_positions: int
-) -> None:
+def test_positions_count_within_each_cell(tokenizer: CellTokenizer, example: Example, max_positions: int) -> None:
     features = one(example, tokenizer, max_positions=max_positions)
     assert isinstance(features, Features)
     seen: dict[tuple[int, int], int] = {}
@@ -157,9 +155,7 @@ def test_absolute_positions(tokenizer: CellTokenizer) -> None:
 
 
 @given(example=examples(), limit=st.integers(20, 120))
-def test_labels_are_the_kept_tokens_of_candidates(
-    tokenizer: CellTokenizer, example: Example, limit: int
-) -> None:
+def test_labels_are_the_kept_tokens_of_candidates(tokenizer: CellTokenizer, example: Example, limit: int) -> None:
     features = one(example, tokenizer, max_tokens=limit)
     assume(isinstance(features, Features))
     assert isinstance(features, Features)
@@ -193,9 +189,7 @@ def test_large_tables_have_no_limit_but_tokens(tokenizer: CellTokenizer) -> None
     assert features.labels.sum() == features.labels[-1] == 1
 
 
-@pytest.mark.parametrize(
-    "table", [Table("t", (), ()), Table("t", (), ((), ())), Table("t", (Cell("red"),), ())]
-)
+@pytest.mark.parametrize("table", [Table("t", (), ()), Table("t", (), ((), ())), Table("t", (Cell("red"),), ())])
 def test_tables_without_cells(tokenizer: CellTokenizer, table: Table) -> None:
     features = one(Example("q", "who", table), tokenizer)
     assert isinstance(features, Features)
@@ -239,9 +233,7 @@ def test_truncation_is_counted(tokenizer: CellTokenizer) -> None:
         ("a red", "A", 20, False),
     ],
 )
-def test_answer_in_input(
-    tokenizer: CellTokenizer, cell: str, answer: str, max_tokens: int, found: bool
-) -> None:
+def test_answer_in_input(tokenizer: CellTokenizer, cell: str, answer: str, max_tokens: int, found: bool) -> None:
     table = Table("t", (Cell("city"),), ((Cell("blue"),), (Cell(cell),)))
     for candidates, expected in ((((1, 0),), found), ((), False), (((0, 0),), False)):
         example = Example("q", "who", table, (answer,), candidates=candidates)
@@ -254,9 +246,7 @@ def test_answer_must_stand_in_one_cell(tokenizer: CellTokenizer) -> None:
     assert not encode([example], tokenizer, EncodingOptions())[0].answer_in_input
 
 
-@pytest.mark.parametrize(
-    "values", [{"max_tokens": 2}, {"sentences": -1}, {"max_positions": 0}, {"input": "text"}]
-)
+@pytest.mark.parametrize("values", [{"max_tokens": 2}, {"sentences": -1}, {"max_positions": 0}, {"input": "text"}])
 def test_options_out_of_range(values: dict[str, object]) -> None:
     with pytest.raises(UserError):
         EncodingOptions(**values)  # type: ignore[arg-type]

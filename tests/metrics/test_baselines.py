@@ -43,9 +43,7 @@ def _split(text: str) -> list[str]:
     return [sentence.strip() for sentence in text.split(" .") if sentence.strip()]
 
 
-@pytest.mark.parametrize(
-    "candidates", [(), ((0, 1),), ((0, 0), (1, 2)), ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1))]
-)
+@pytest.mark.parametrize("candidates", [(), ((0, 1),), ((0, 0), (1, 2)), ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1))])
 def test_expected_random_hits_over_all_orders(candidates: tuple[Coordinate, ...]) -> None:
     example = replace(_EXAMPLE, candidates=candidates)
     cells = [(row, column) for row in range(2) for column in range(3)]
@@ -82,9 +80,7 @@ def test_a_sentence_counts_alone_and_plain_cells_never_do() -> None:
 def test_scores_follow_the_formula_of_smoothed_tfidf() -> None:
     question = "white mountain on the fjord"
     documents = [
-        " ".join([cell.text, *(_PASSAGES[link] for link in cell.links)])
-        for row in _TABLE.rows
-        for cell in row
+        " ".join([cell.text, *(_PASSAGES[link] for link in cell.links)]) for row in _TABLE.rows for cell in row
     ]
     order = np.argsort([-_cosine(question, own, documents) for own in documents], kind="stable")
     expected = [divmod(int(number), 3) for number in order]
@@ -94,9 +90,7 @@ def test_scores_follow_the_formula_of_smoothed_tfidf() -> None:
 def _cosine(question: str, document: str, documents: list[str]) -> float:
     frequency = Counter(term for other in documents for term in set(_terms(other)))
     weight = {term: math.log((1 + len(documents)) / (1 + n)) + 1 for term, n in frequency.items()}
-    a, b = (
-        {t: n * weight[t] for t, n in Counter(_terms(x)).items() if t in weight} for x in (question, document)
-    )
+    a, b = ({t: n * weight[t] for t, n in Counter(_terms(x)).items() if t in weight} for x in (question, document))
     norm = math.sqrt(sum(v * v for v in a.values()) * sum(v * v for v in b.values()))
     return sum(value * b.get(term, 0.0) for term, value in a.items()) / norm if norm else 0.0
 

@@ -26,9 +26,7 @@ def test_a_pair_is_compared_question_by_question() -> None:
     interval = paired_bootstrap(first, second)
     assert interval.mean == pytest.approx(difference.mean())
     error = 1.96 * difference.std() / 20
-    assert [interval.low, interval.high] == pytest.approx(
-        [interval.mean - error, interval.mean + error], abs=0.004
-    )
+    assert [interval.low, interval.high] == pytest.approx([interval.mean - error, interval.mean + error], abs=0.004)
     # Unpaired, the same difference would drown: the interval of either alone is far wider.
     assert bootstrap(first).high - bootstrap(first).low > 3 * (interval.high - interval.low)
 

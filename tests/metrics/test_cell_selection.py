@@ -15,12 +15,8 @@ _CELLS = [(row, column) for row in range(3) for column in range(3)]
 _TABLE = Table("t", (Cell("h"),) * 3, ((Cell("x"),) * 3,) * 3)
 
 
-def _example(
-    name: str, *candidates: Coordinate, subset: str = "", reasoning: str = "", blind: bool = False
-) -> Example:
-    return Example(
-        name, "?", _TABLE, None if blind else ("x",), {}, candidates, subset=subset, reasoning=reasoning
-    )
+def _example(name: str, *candidates: Coordinate, subset: str = "", reasoning: str = "", blind: bool = False) -> Example:
+    return Example(name, "?", _TABLE, None if blind else ("x",), {}, candidates, subset=subset, reasoning=reasoning)
 
 
 @given(hnp.arrays(np.float64, (3, 4), elements=st.sampled_from([0.0, -1.0, 0.5, 2.0])))

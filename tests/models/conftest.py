@@ -47,9 +47,7 @@ def padded_tables() -> dict[str, torch.Tensor]:
     return batch
 
 
-def table_ids(
-    random: np.random.Generator, question: int, rows: int, columns: int
-) -> tuple[np.ndarray, np.ndarray]:
+def table_ids(random: np.random.Generator, question: int, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Word ids ``[tokens]`` and token types ``[tokens, 7]`` of a table whose cells have 1 to 3 tokens."""
     cells = [(row, column) for row in range(rows + 1) for column in range(1, columns + 1)]
     lengths = random.integers(1, 4, len(cells))

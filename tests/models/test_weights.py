@@ -106,8 +106,7 @@ def test_a_pytorch_file_is_read_with_old_norm_names(tmp_path):
     stored = load_file(tmp_path / "model.safetensors")
     (tmp_path / "model.safetensors").unlink()
     old = {
-        "bert."
-        + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t
+        "bert." + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t
         for name, t in stored.items()
     }
     old["bert.embeddings.position_ids"] = torch.arange(32)

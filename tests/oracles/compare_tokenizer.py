@@ -102,9 +102,7 @@ def hugging_face(examples: list[Example], tokenizer: TapasTokenizer) -> Any:
 
 def frame(table: Table) -> pd.DataFrame:
     """Cells of white space become "-": TapasTokenizer drops "", where TAPAS itself has [EMPTY] (oracle g)."""
-    header, *rows = [
-        [cell.text if cell.text.strip() else "-" for cell in row] for row in (table.header, *table.rows)
-    ]
+    header, *rows = [[cell.text if cell.text.strip() else "-" for cell in row] for row in (table.header, *table.rows)]
     return pd.DataFrame(rows, columns=header, dtype=object)
 
 

@@ -140,9 +140,7 @@ def test_no_limit_of_rows_and_columns(name: str, tokenizer: CellTokenizer, array
     assert features.column.max() == len(case["header"])
     if name == "too_many_rows_dropped":
         start = int(arrays[f"{name}/q0/input_mask"].sum())
-        np.testing.assert_array_equal(
-            features.input_ids[:start], arrays[f"{name}/q0/input_ids"].ravel()[:start]
-        )
+        np.testing.assert_array_equal(features.input_ids[:start], arrays[f"{name}/q0/input_ids"].ravel()[:start])
 
 
 def h_cases() -> list[Any]:
@@ -200,9 +198,7 @@ def test_expanded_cells(case: dict[str, Any], example: dict[str, Any], k: int) -
     assert texts == header + [text for row in example[f"expanded_cells_top{k}"] for text in row]
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in h_cases() if "tfidf_error" in c["examples"][0]], ids=lambda c: c["name"]
-)
+@pytest.mark.parametrize("case", [c for c in h_cases() if "tfidf_error" in c["examples"][0]], ids=lambda c: c["name"])
 def test_tables_that_the_release_drops(case: dict[str, Any]) -> None:
     """Where scikit-learn cannot rank, with one sentence or none, ours takes what there is."""
     table, passages = h_table(case)

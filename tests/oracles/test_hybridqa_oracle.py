@@ -90,9 +90,7 @@ def test_normalisation_of_answers() -> None:
 
 def test_hits_of_the_release() -> None:
     oracle = _load("j_metrics.json")["hybridqa_cell_selection"]
-    predictions = {
-        one["question_id"]: one["token_probabilities_col_row_prob"] for one in oracle["predictions"]
-    }
+    predictions = {one["question_id"]: one["token_probabilities_col_row_prob"] for one in oracle["predictions"]}
     ranked, candidates = [], []
     for name, question in oracle["questions"].items():
         scores = np.full((8, 8), -np.inf)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_mml_gradient(mml):
 class Variables(nn.Module):
     """The release's variables under names of ours that decide on weight decay alike."""
 
-    NAMES = {
+    NAMES: ClassVar = {
         "bert/x/kernel": "x_weight",
         "bert/x/bias": "x_bias",
         "bert/LayerNorm/gamma": "LayerNorm_weight",

@@ -132,9 +132,7 @@ def test_an_unknown_split_names_those_there(release: Path) -> None:
 def test_truncated_json_names_the_file_and_the_place(release: Path) -> None:
     path = release / "WikiTables-WithLinks" / "request_tok" / "Cities_0.json"
     path.write_text(path.read_text()[:-40])
-    with pytest.raises(
-        UserError, match=r"request_tok/Cities_0.json: not valid JSON at line 1, column \d+ .*truncated"
-    ):
+    with pytest.raises(UserError, match=r"request_tok/Cities_0.json: not valid JSON at line 1, column \d+ .*truncated"):
         read_split(release, "dev")
 
 
@@ -166,14 +164,8 @@ def test_truncated_json_names_the_file_and_the_place(release: Path) -> None:
         ("request_tok", _PASSAGES | {"/wiki/Rome": 1}, "key '/wiki/Rome': expected text, found int"),
     ],
 )
-def test_a_wrong_structure_names_the_file_and_the_key(
-    release: Path, where: str, content: Any, message: str
-) -> None:
-    path = (
-        release / where
-        if where.endswith("json")
-        else release / "WikiTables-WithLinks" / where / "Cities_0.json"
-    )
+def test_a_wrong_structure_names_the_file_and_the_key(release: Path, where: str, content: Any, message: str) -> None:
+    path = release / where if where.endswith("json") else release / "WikiTables-WithLinks" / where / "Cities_0.json"
     _write(path, content)
     with pytest.raises(UserError) as error:
         read_split(release, "dev")

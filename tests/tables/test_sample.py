@@ -44,9 +44,7 @@ def test_sizes_and_kinds_of_reasoning(splits: dict[str, Split]) -> None:
     assert 600 <= splits["train"].questions <= 900
     for split in splits.values():
         assert split.missing_tables == 0
-        share = {
-            kind: n / split.questions for kind, n in Counter(e.reasoning for e in split.examples).items()
-        }
+        share = {kind: n / split.questions for kind, n in Counter(e.reasoning for e in split.examples).items()}
         assert set(share) == {"lookup", "passage", "two_hop", "ambiguous", "missing"}
         assert min(share["lookup"], share["passage"], share["two_hop"]) > 0.2
         assert 0.05 < share["ambiguous"] < 0.2
@@ -61,9 +59,7 @@ def test_kinds_agree_with_the_candidates(splits: dict[str, Split]) -> None:
         assert min(len(example.candidates), 2) == expected, example.question
         assert (example.subset == "missing") == (not example.candidates)
         texts = [normalise(example.table.rows[r][c].text) for r, c in example.candidates]
-        assert (example.subset == "table") == any(
-            normalise(example.answers[0]) in f" {text} " for text in texts
-        )
+        assert (example.subset == "table") == any(normalise(example.answers[0]) in f" {text} " for text in texts)
 
 
 def test_official_files(folder: Path, splits: dict[str, Split]) -> None:

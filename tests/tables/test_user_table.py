@@ -30,9 +30,7 @@ def _texts(path: Path) -> list[list[str]]:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.integers(2, 5).flatmap(
-        lambda width: st.lists(st.lists(_FIELD, min_size=width, max_size=width), min_size=2)
-    ),
+    st.integers(2, 5).flatmap(lambda width: st.lists(st.lists(_FIELD, min_size=width, max_size=width), min_size=2)),
     st.sampled_from([",", ";", "\t"]),
 )
 def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: str) -> None:
@@ -55,9 +53,7 @@ def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: 
         ('a,b\n"two\nlines","say ""x"", y"\n', [["a", "b"], ["two\nlines", 'say "x", y']]),
     ],
 )
-def test_delimiters_byte_order_mark_and_quotes(
-    tmp_path: Path, content: str, expected: list[list[str]]
-) -> None:
+def test_delimiters_byte_order_mark_and_quotes(tmp_path: Path, content: str, expected: list[list[str]]) -> None:
     assert _texts(_table(tmp_path, content)) == expected
 
 

@@ -34,9 +34,7 @@ def test_a_run_folder_is_enough(trained):
     with (trained / "metrics.csv").open() as file:
         assert [float(row["loss"]) > 0 for row in csv.DictReader(file) if row["loss"]] == [True, True]
     (split,) = metrics
-    predictions = [
-        json.loads(line) for line in (trained / f"predictions-{split}.jsonl").read_text().splitlines()
-    ]
+    predictions = [json.loads(line) for line in (trained / f"predictions-{split}.jsonl").read_text().splitlines()]
     assert len(predictions) == metrics[split]["questions"]
     for prediction in predictions:
         assert sum(prediction["probabilities"]) == pytest.approx(1, abs=1e-3)

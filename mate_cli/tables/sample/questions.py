@@ -42,9 +42,7 @@ def ask_all(world: World, count: int, random: Random) -> list[Asked]:
         if fact not in entity.told
     ]
     # A column of repeated words is asked half as often: a blind guess at a repeated word would pay off.
-    columns = [
-        c for c, column in enumerate(world.columns) if not is_word(column.value) or random.random() < 0.5
-    ]
+    columns = [c for c, column in enumerate(world.columns) if not is_word(column.value) or random.random() < 0.5]
     places: list[Coordinate] = []
     while len(places) < count:
         rows = random.sample(range(len(world.rows)), len(world.rows))
@@ -67,9 +65,7 @@ def _ask_text(world: World, place: Coordinate, random: Random) -> Asked:
     question = random.choice(_KEY_QUESTIONS if is_key else world.columns[c].asks).format(x=phrase)
     reasoning = "lookup" if way in ("name", "column") else "two_hop"
     # The key's own passage tells the fact: the answer stands in the very cell that is described.
-    return Asked(
-        question, world.rows[row][c], place, "passage" if is_key and way == "key_fact" else reasoning
-    )
+    return Asked(question, world.rows[row][c], place, "passage" if is_key and way == "key_fact" else reasoning)
 
 
 def _ask_fact(world: World, place: Coordinate, entity: Entity, random: Random) -> Asked:

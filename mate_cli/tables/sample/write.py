@@ -48,9 +48,7 @@ def write_sample(folder: Path, seed: int = 0) -> None:
         _write_questions(folder, split, entries)
 
 
-def _write_split(
-    folder: Path, split: str, tables: int, names: Names, random: Random
-) -> Iterator[dict[str, Any]]:
+def _write_split(folder: Path, split: str, tables: int, names: Names, random: Random) -> Iterator[dict[str, Any]]:
     kinds = [domain for domain in DOMAINS for _ in range(tables)]
     for number, domain in enumerate(kinds):
         world = build_world(domain, names, random, quiet=number % _QUIET_EVERY == 0)
@@ -101,9 +99,7 @@ def _nodes(page: _Page, match: AnswerMatch) -> list[list[Any]]:
     for r, c in match.candidates:
         cell = page.table.rows[r][c]
         in_text = (r, c) in match.in_text
-        nodes.append(
-            [cell.text, [r, c], None if in_text else cell.links[0], "table" if in_text else "passage"]
-        )
+        nodes.append([cell.text, [r, c], None if in_text else cell.links[0], "table" if in_text else "passage"])
     return nodes
 
 
