@@ -23,7 +23,7 @@ def run(config: EvaluateConfig) -> None:
     from mate_cli.training.evaluate import evaluate_run
     from mate_cli.training.run_folder import RunFolder
 
-    console, folder = Console(), RunFolder(Path(config.run))
+    console, folder = Console(soft_wrap=True), RunFolder(Path(config.run))
     trained = load_run_config(folder.path)
     trained.paths = config.paths
     evaluation = evaluate_run(

@@ -22,7 +22,7 @@ def run(config: PredictConfig) -> None:
     if config.output == "json":
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
-    console = Console()
+    console = Console(soft_wrap=True)
     console.print(config.question, style="bold", markup=False, highlight=False)
     console.print(marked_table(table, prediction, config.top))
     best = record["cells"][0]

@@ -18,7 +18,7 @@ def run(config: PrepareConfig) -> None:
     from mate_cli.training.splits import data_folder, encoding_options, open_split, present_splits
     from mate_cli.training.starting_model import vocabulary_folder
 
-    console = Console()
+    console = Console(soft_wrap=True)
     folder = data_folder(config.task, config.data_dir, config.paths)
     vocabulary, positions = vocabulary_folder(config.backbone)
     options = encoding_options(config.task, active_schedule(config).max_tokens, positions)

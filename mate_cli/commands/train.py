@@ -13,7 +13,7 @@ def run(config: TrainConfig) -> None:
     from mate_cli.training.evaluate import evaluate_run
     from mate_cli.training.fit import train
 
-    console, split = Console(), config.task.report_split
+    console, split = Console(soft_wrap=True), config.task.report_split
     folder = train(config, console)
     report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
     folder.set_status("done")
