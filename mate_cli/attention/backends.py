@@ -11,9 +11,10 @@ from torch import Tensor
 
 from mate_cli.attention.dense import DensePlan, attend_dense
 from mate_cli.attention.eager import EagerPlan, attend_eager
+from mate_cli.attention.lines import ragged_plan
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, document_plan
-from mate_cli.attention.ragged import attend_ragged, ragged_plan
+from mate_cli.attention.ragged import attend_ragged
 
 
 class Backend(NamedTuple):
