@@ -20,8 +20,8 @@ def run(config: PrepareConfig) -> None:
 
     console = Console(soft_wrap=True)
     folder = data_folder(config.task, config.data_dir, config.paths)
-    vocabulary, positions = vocabulary_folder(config.backbone)
-    options = encoding_options(config.task, active_schedule(config).max_tokens, positions)
+    vocabulary, model = vocabulary_folder(config.backbone)
+    options = encoding_options(config.task, active_schedule(config).max_tokens, model)
     facts = []
     for split in present_splits(folder):
         source = HybridQASource(folder, split)

@@ -19,6 +19,7 @@ from mate_cli.models.encoder import Encoder, Pooler
 class MatePreTrainedModel(PreTrainedModel):
     """Initialisation as in BERT: normal weights, zero biases, unit norms."""
 
+    config: MateConfig
     config_class = MateConfig
     base_model_prefix = "tapas"
 

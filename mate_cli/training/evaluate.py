@@ -74,7 +74,7 @@ def predict_split(
         raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
     model = load_model(folder.best_model, config.model.heads)
     devices = resolve_devices(hardware)
-    options = encoding_options(config.task, active_schedule(config).max_tokens, model.config.max_position_embeddings)
+    options = encoding_options(config.task, active_schedule(config).max_tokens, model.config)
     rows = open_split(source, folder.best_model, options, config.paths, console)
     collator = Collator(model.config.pattern().kinds, config.model.attention.backend, devices.device_type)
     loader = batch_loader(rows.dataset, collator, loader_workers(hardware), batch_size=hardware.micro_batch)

@@ -91,7 +91,7 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     folder_of_data = data_folder(config.task, config.data_dir, config.paths)
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
-    options = encoding_options(config.task, schedule.max_tokens, model.config.max_position_embeddings)
+    options = encoding_options(config.task, schedule.max_tokens, model.config)
     train_split, dev_split = (
         open_split(HybridQASource(folder_of_data, split), vocabulary, options, config.paths, console)
         for split in ("train", "dev")
@@ -143,7 +143,12 @@ def _fit(job: Job, console: Console) -> None:
     except BaseException as error:
         job.folder.set_status("failed", error=f"{type(error).__name__}: {error}")
         raise
-    job.folder.set_status("trained", step=job.steps, seconds=round(time.monotonic() - started, 1))
+    seconds, clamped = round(time.monotonic() - started, 1), job.module.clamped_ids
+    job.folder.set_status("trained", step=job.steps, seconds=seconds, clamped_ids=clamped)
+    if clamped:
+        console.print(
+            f"{clamped} row or column indices lay beyond their embedding tables and were clamped in the look-up"
+        )
 
 
 def _trainer(job: Job, console: Console) -> pl.Trainer:

@@ -51,12 +51,14 @@ class CellSelectionModule(pl.LightningModule):
         self.new_parameters = new_parameters
         self.seed = seed
         self.validation_score = 0.0
+        self.clamped_ids = 0
         self.predictions: list[CellPrediction] = []
         self._step_loss = 0.0
         self._hits: list[bool] = []
 
     def forward(self, batch: Batch) -> Tensor:
         """Cell logits, float32 ``[cells]``."""
+        self.clamped_ids += int(self.model.tapas.embeddings.clamped(batch.token_types))
         return self.model(
             input_ids=batch.input_ids,
             token_types=batch.token_types,

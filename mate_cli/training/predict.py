@@ -33,7 +33,7 @@ def predict_cells(config: PredictConfig, table: Table) -> CellPrediction:
     model = load_model(folder.best_model, trained.model.heads)
     device = resolve_devices(config.hardware).device_type
     limit = active_schedule(trained).max_tokens
-    options = encoding_options(trained.task, limit, model.config.max_position_embeddings)
+    options = encoding_options(trained.task, limit, model.config)
     example = Example("question", config.question, table)
     (encoded,) = encode([example], CellTokenizer(folder.best_model), options)
     if isinstance(encoded.outcome, TooLarge):

@@ -14,6 +14,7 @@ from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import HybridQASource, content_hash
 from mate_cli.errors import UserError
+from mate_cli.models.configuration import MateConfig
 from mate_cli.tables import sample
 from mate_cli.tables.hybridqa import Split, check_layout
 
@@ -34,9 +35,15 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
     return Path(data_dir).expanduser()
 
 
-def encoding_options(task: TaskConfig, max_tokens: int, max_positions: int) -> EncodingOptions:
-    """What the task and the backbone say about the encoding."""
-    return EncodingOptions(max_tokens, task.sentences, task.input, max_positions=max_positions)  # type: ignore[arg-type]
+def encoding_options(task: TaskConfig, max_tokens: int, model: MateConfig) -> EncodingOptions:
+    """What the task and the model say about the encoding."""
+    return EncodingOptions(
+        max_tokens,
+        task.sentences,
+        task.input,  # type: ignore[arg-type]
+        model.reset_position_index_per_cell,
+        model.max_position_embeddings,
+    )
 
 
 def open_split(

@@ -26,20 +26,20 @@ def weights_folder(backbone: BackboneConfig) -> Path:
     return package_folder(backbone.package or backbone.vocabulary)
 
 
-def vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, int]:
-    """Where a backbone's vocabulary stands, and the size of its position table.
+def vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, MateConfig]:
+    """Where a backbone's vocabulary stands, and its configuration.
 
     A hub model that is not here yet lends BERT's uncased vocabulary from a package: all of them share it.
     """
+    if backbone.source == "random":
+        return weights_folder(backbone), _random_config(backbone)
     try:
         folder = weights_folder(backbone)
     except UserError:
         if backbone.source != "hub":
             raise
-        return package_folder(backbone.vocabulary), backbone.max_positions
-    if backbone.source == "random":
-        return folder, backbone.max_positions
-    return folder, read_config(folder).max_position_embeddings
+        return package_folder(backbone.vocabulary), MateConfig()
+    return folder, read_config(folder)
 
 
 def starting_model(
