@@ -24,6 +24,9 @@ class Backend(NamedTuple):
     attend: Callable[..., Tensor]
 
 
+# Fitted on a CPU with AVX-512, 32 and 64 wide heads, 32 bits and bf16, 1 to 8 documents of 96 to 512 tokens.
+_ROW_COST = 100
+
 BACKENDS: dict[str, Backend] = {
     "eager": Backend(partial(document_plan, EagerPlan), attend_eager),
     "dense": Backend(partial(document_plan, DensePlan), attend_dense),
@@ -59,19 +62,21 @@ def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: float = 0.0) -> Te
 
 def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str) -> str:
     """``ragged`` where lines are short enough against the documents, else ``dense``."""
-    if device != "cpu" or not set(kinds) <= {"row", "column"}:
+    if device != "cpu" or "row_or_column" in kinds:
         return "dense"
-    lengths = np.bincount(layout.document[layout.document >= 0])
-    dense_pairs = float((lengths.astype(float) ** 2).sum())
-    ragged_pairs = np.mean([_line_pairs(layout, kind) for kind in kinds])
-    return "ragged" if 1.4 * ragged_pairs + 300 * lengths.sum() < dense_pairs else "dense"
+    dense_cost = int((np.bincount(layout.document[layout.document >= 0]) ** 2).sum())
+    costs = [dense_cost if kind == "full" else _ragged_cost(layout, kind) for kind in kinds]
+    return "ragged" if np.mean(costs) <= dense_cost else "dense"
 
 
-def _line_pairs(layout: Layout, kind: Kind) -> float:
-    """Pairs of queries and keys that one head of the kind needs for the table's tokens."""
-    table = (layout.segment != 0) & (layout.document >= 0)
-    question = np.bincount(layout.document[(layout.segment == 0) & (layout.document >= 0)], minlength=1)
+def _ragged_cost(layout: Layout, kind: Kind) -> int:
+    """Pairs of queries and keys of one head in ``ragged``, and what moving the rows costs in such pairs."""
+    inside = layout.document >= 0
+    asked, table = inside & (layout.segment == 0), inside & (layout.segment != 0)
+    tokens = np.bincount(layout.document[inside])
+    questions = np.bincount(layout.document[asked], minlength=len(tokens))
     number = layout.row if kind == "row" else layout.column
-    line = np.stack([layout.document[table], number[table]])
-    (document, _), length = np.unique(line, axis=1, return_counts=True)
-    return float((length * (length + question[document])).sum())
+    base = int(number.max(initial=0)) + 1
+    line, length = np.unique(layout.document[table] * base + number[table], return_counts=True)
+    pairs = (length * (length + questions[line // base])).sum() + (questions * tokens).sum()
+    return int(pairs + _ROW_COST * tokens.sum())

@@ -21,6 +21,9 @@ from mate_cli.attention.pattern import Pattern
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 
+# From this many queries on the kernel takes 256 of them at a time, and bf16 is no slower than 32 bits.
+_LONG = 768
+
 
 def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
     """See ``attend``.
@@ -30,6 +33,7 @@ def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: floa
     """
     if dropout:
         raise ValueError("ragged has no attention dropout")
+    qkv = qkv.contiguous()  # as the kernel needs it
     if torch.is_grad_enabled() and qkv.requires_grad:
         return _RaggedAttention.apply(qkv, plan, pattern)
     return _forward(qkv, plan, pattern)[0]
@@ -46,7 +50,8 @@ class _RaggedAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         qkv, output, *log_sums = ctx.saved_tensors
-        return _backward(qkv, output, gradients[0], log_sums, ctx.plan, ctx.pattern), None, None
+        grad_output = gradients[0].contiguous()
+        return _backward(qkv, output, grad_output, log_sums, ctx.plan, ctx.pattern), None, None
 
 
 class _Group(NamedTuple):
@@ -81,8 +86,8 @@ def _backward(
 ) -> Tensor:
     """Gradient of ``qkv``.
 
-    The blocks are computed in 32 bits at least: in bf16 the kernel takes up to three times as long on short
-    lines, and errs more.
+    Short blocks are computed in 32 bits at least: in bf16 the kernel takes up to three times as long on them,
+    and errs more.
     """
     grad = _blank(plan, qkv, qkv.shape[1])
     forward, backward = _groups(plan, pattern, qkv, output), _groups(plan, pattern, grad, grad_output)
@@ -98,9 +103,10 @@ def _backward(
 
 def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], plan: RaggedPlan) -> Tensor:
     """Fill the rows of table tokens in ``grad.qkv``; return those of the questions, ``[documents * G, 3 * width]``."""
-    width, precision = group.output.shape[1], _precision(group.qkv)
-    of_question = grad.qkv.new_zeros(*plan.question_index.shape, 3 * width, dtype=precision)
+    width = group.output.shape[1]
+    of_question = grad.qkv.new_zeros(*plan.question_index.shape, 3 * width, dtype=_at_least_float(group.qkv))
     for lines in group.plan.classes:
+        precision = _precision(group.qkv, lines.queries)
         query, key, value = _line_inputs(group, lines, precision)
         states, grad_states = (_line_queries(g, lines, precision) for g in (group, grad))
         grads = _flash_backward(
@@ -111,13 +117,13 @@ def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], pla
         rows = torch.cat([grad_query, grad_key[:, own], grad_value[:, own]], 2).flatten(0, 1)
         grad.qkv.index_copy_(0, lines.query_target, rows.to(grad.qkv.dtype))
         rows = torch.cat([grad_key[:, asked], grad_value[:, asked]], 2)
-        of_question[..., width:].index_add_(0, lines.document, rows)
+        of_question[..., width:].index_add_(0, lines.document, rows.to(of_question.dtype))
     return of_question.flatten(0, 1).to(grad.qkv.dtype)
 
 
 def _backward_dense(group: _Group, grad: _Group, log_sums: Iterator[Tensor]) -> None:
-    precision = _precision(group.qkv)
     for block in group.plan.dense:
+        precision = _precision(group.qkv, block.asked - block.start)
         query, key, value, states = (x.to(precision) for x in _dense_views(group, block))
         *targets, grad_states = _dense_views(grad, block)
         grads = _flash_backward(grad_states.to(precision), query, key, value, states, next(log_sums), 0.0, False)
@@ -125,7 +131,12 @@ def _backward_dense(group: _Group, grad: _Group, log_sums: Iterator[Tensor]) -> 
             target.add_(gradient)
 
 
-def _precision(tensor: Tensor) -> torch.dtype:
+def _precision(tensor: Tensor, queries: int) -> torch.dtype:
+    """What to compute the gradients of a block in."""
+    return tensor.dtype if queries >= _LONG else _at_least_float(tensor)
+
+
+def _at_least_float(tensor: Tensor) -> torch.dtype:
     return torch.promote_types(tensor.dtype, torch.float32)
 
 
