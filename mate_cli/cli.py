@@ -24,6 +24,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command line (default: that of the process); returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    # Threads that wait by spinning slow each other down many times over as soon as a neighbour wants a core.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         code = _dispatch([word for word in words if word != "--debug"], debug)
         sys.stdout.flush()

@@ -41,7 +41,7 @@ def test_the_seed_decides_every_byte(folder: Path, tmp_path: Path) -> None:
 
 
 def test_sizes_and_kinds_of_reasoning(splits: dict[str, Split]) -> None:
-    assert 600 <= splits["train"].questions <= 900
+    assert 1500 <= splits["train"].questions <= 1700
     for split in splits.values():
         assert split.missing_tables == 0
         share = {kind: n / split.questions for kind, n in Counter(e.reasoning for e in split.examples).items()}
