@@ -76,6 +76,8 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         if is_new:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
+    if config.overwrite:
+        folder.clear()
     folder.record_start(plain, sys.argv)
     examples = job.steps * job.schedule.batch
     console.print(describe_cost(job.module.model, job.train.report.mean_length, examples, devices))

@@ -79,9 +79,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             return is_new
         if overwrite:
-            shutil.rmtree(self.path)
-            self.path.mkdir()
-            return True
+            return False
         if not resume:
             raise UserError(
                 f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
@@ -98,6 +96,11 @@ class RunFolder:
                 f"cannot resume {self.path}: it was made with another {', '.join(differing[:4])}; "
                 "repeat its settings, or start another run with name=NAME"
             )
+
+    def clear(self) -> None:
+        """Remove what an earlier run left, once a new one is ready to take its place."""
+        shutil.rmtree(self.path)
+        self.path.mkdir()
 
     def record_start(self, config: Mapping[str, Any], command: list[str]) -> None:
         """Write the configuration and the environment, once nothing more can be wrong with them."""

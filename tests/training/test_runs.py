@@ -116,6 +116,13 @@ def test_a_finished_run_is_not_overwritten(mate, trained, capsys):
     assert (trained / "status.json").read_text() == before
 
 
+def test_a_failed_start_does_not_cost_the_old_run(mate, trained, capsys):
+    words = ("name=first", f"paths.runs={trained.parent.parent}", "overwrite=true")
+    assert mate("train", *TINY[1:], *words, "backbone=folder", "backbone.path=/nowhere") == 2
+    assert "/nowhere" in one_line(capsys)
+    assert (trained / "best" / "model.safetensors").exists()
+
+
 def test_resuming_with_other_settings_is_refused(mate, trained, capsys):
     runs = trained.parent.parent
     assert mate("train", *TINY, "name=first", f"paths.runs={runs}", "resume=true", "seed=7") == 2
