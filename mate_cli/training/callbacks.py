@@ -11,6 +11,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
+from pytorch_lightning.trainer.states import TrainerFn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -61,7 +62,12 @@ class Checkpoints(Callback):
         if self.best_score is None or score > self.best_score:
             self.best_score = score
             save_model(pl_module.model, self.folder.best_model, self.vocabulary)
-        self.save_last(trainer)
+        if trainer.state.fn == TrainerFn.FITTING:
+            self.save_last(trainer)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.global_step % self.validate_every:
+            self.save_last(trainer)
 
     def save_last(self, trainer: pl.Trainer) -> None:
         temporary = Path(f"{self.folder.last_checkpoint}.tmp")

@@ -134,7 +134,10 @@ def _fit(job: Job, console: Console) -> None:
     started = time.monotonic()
     job.folder.set_status("running", steps=job.steps)
     try:
-        _trainer(job, console).fit(job.module, job.data, ckpt_path=checkpoint, weights_only=True)
+        trainer = _trainer(job, console)
+        trainer.fit(job.module, job.data, ckpt_path=checkpoint, weights_only=True)
+        if job.steps % job.validate_every:
+            trainer.validate(job.module, job.data, verbose=False)
     except TrainingInterrupted as stop:
         job.folder.set_status("interrupted", step=stop.step)
         console.print(f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true")

@@ -4,6 +4,7 @@ import csv
 import json
 
 import pytest
+import torch
 import yaml
 
 from mate_cli.cli import main
@@ -59,6 +60,15 @@ def test_the_score_is_that_of_the_predictions(trained):
     for k in (1, 3, 5):
         hits = sum(not candidates[i].isdisjoint(ranked[i][:k]) for i in candidates)
         assert record["model"]["all"][f"hits@{k}"] == pytest.approx(hits / len(candidates))
+
+
+def test_the_last_step_is_validated_and_saved_whatever_the_interval(mate, tmp_path):
+    words = ("task.schedules.smoke.steps=3", "task.schedules.smoke.validate_every=2", "name=odd")
+    assert mate("train", *TINY, *words) == 0
+    folder = tmp_path / "runs" / "sample" / "odd"
+    with (folder / "metrics.csv").open() as file:
+        assert sum(bool(row["dev_hits@1"]) for row in csv.DictReader(file)) == 2
+    assert torch.load(folder / "last.ckpt", weights_only=True)["global_step"] == 3
 
 
 @pytest.mark.parametrize("model", ["mate_dense", "tapas"])
