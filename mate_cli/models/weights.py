@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import TapasConfig
 
 from mate_cli.errors import UserError
@@ -29,6 +29,7 @@ _PREFIXES = ("bert.", "tapas.", "model.", "")
 _BERT_SEGMENTS = "tapas.embeddings.token_type_embeddings.weight"
 _SEGMENTS = "tapas.embeddings.token_type_embeddings_0.weight"
 # What every checkpoint of the family has; without it, it is something else.
+_TYPE_TABLES = "tapas.embeddings.token_type_embeddings_"
 _CORE = ("tapas.encoder.", "tapas.embeddings.word", "tapas.embeddings.position", "tapas.embeddings.LayerNorm")
 _READ_ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError)
 _SIZES = (
@@ -142,7 +143,9 @@ def load_weights(model: MateForCellSelection, folder: Path) -> LoadReport:
     """Fill ``model`` with what fits of a checkpoint, in place.
 
     BERT's two segment rows become the first two of TAPAS's segment table, so that question and table start as
-    BERT's sentence A and B; the other type tables stay as initialised.
+    BERT's sentence A and B. Type tables that the checkpoint lacks start at zero: at the release's normal start
+    the six of them drown the word embeddings of a small model in noise as large, and unlearning it takes most
+    of a short run.
 
     Raises:
         UserError: no weights, an unreadable file, tensors whose shapes do not fit, or no BERT encoder in it.
@@ -164,6 +167,9 @@ def load_weights(model: MateForCellSelection, folder: Path) -> LoadReport:
             f"{missing[0]} is missing ({len(missing)} tensors in all)"
         )
     model.load_state_dict(fitting, strict=False)
+    for name in report.new:
+        if name.startswith(_TYPE_TABLES):
+            nn.init.zeros_(model.get_parameter(name))
     return report
 
 
