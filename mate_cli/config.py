@@ -131,6 +131,7 @@ class ScheduleConfig:
     head_lr: float | None = key(None, "peak learning rate of new parameters; null: lr", above=0)
     warmup: float = key(0.05, "share of the steps with a rising learning rate", low=0, high=1)
     weight_decay: float = key(0.01, "AdamW's decay; none for biases and layer norms", low=0)
+    bias_correction: bool = key(False, "correct Adam's averages for their start at 0; BERT does not")
     clip_norm: float | None = key(10.0, "gradients are scaled down to this norm; null: never", above=0)
     max_tokens: int = key(2048, "tokens per example; longer cells are cut", low=16)
     dropout: float = key(0.0, "share of states dropped in training", low=0, below=1)

@@ -29,6 +29,9 @@ _PREFIXES = ("bert.", "tapas.", "model.", "")
 _BERT_SEGMENTS = "tapas.embeddings.token_type_embeddings.weight"
 _SEGMENTS = "tapas.embeddings.token_type_embeddings_0.weight"
 # What every checkpoint of the family has; without it, it is something else.
+_WORDS = "tapas.embeddings.word_embeddings.weight"
+_POSITIONS = "tapas.embeddings.position_embeddings.weight"
+_CLS = 101  # in every vocabulary of BERT
 _TYPE_TABLES = "tapas.embeddings.token_type_embeddings_"
 _CORE = ("tapas.encoder.", "tapas.embeddings.word", "tapas.embeddings.position", "tapas.embeddings.LayerNorm")
 _READ_ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError)
@@ -143,9 +146,13 @@ def load_weights(model: MateForCellSelection, folder: Path) -> LoadReport:
     """Fill ``model`` with what fits of a checkpoint, in place.
 
     BERT's two segment rows become the first two of TAPAS's segment table, so that question and table start as
-    BERT's sentence A and B. Type tables that the checkpoint lacks start at zero: at the release's normal start
-    the six of them drown the word embeddings of a small model in noise as large, and unlearning it takes most
-    of a short run.
+    BERT's sentence A and B. Two more steps make a table readable to a BERT that has seen none:
+
+    - Type tables that the checkpoint lacks start at zero. At the release's normal start the six of them are
+      noise as large as the word embeddings of a small model.
+    - BERT's first position goes to the word [CLS], and the others move up by one. BERT saw only [CLS] there; in
+      MiniLM that row is five times as long as the others and turns every token into the same state in a layer
+      or two. Positions start again in every cell, so each cell would lose its first word.
 
     Raises:
         UserError: no weights, an unreadable file, tensors whose shapes do not fit, or no BERT encoder in it.
@@ -285,7 +292,18 @@ def _renamed(stored: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Ten
         renamed[inner if is_encoder else name] = tensor
     if _SEGMENTS not in renamed and _BERT_SEGMENTS in renamed:
         renamed[_SEGMENTS] = _segment_table(renamed.pop(_BERT_SEGMENTS), own[_SEGMENTS])
+        _free_first_position(renamed)
     return renamed
+
+
+def _free_first_position(tensors: dict[str, Tensor]) -> None:
+    """Move BERT's first position into the word [CLS], whose sum of both stays, and the others up by one."""
+    words, positions = tensors.get(_WORDS), tensors.get(_POSITIONS)
+    if words is None or positions is None or len(words) <= _CLS or words.shape[1:] != positions.shape[1:]:
+        return
+    tensors[_WORDS] = words.clone()
+    tensors[_WORDS][_CLS] += positions[0] - positions[1]
+    tensors[_POSITIONS] = torch.cat([positions[1:], positions[-1:]])
 
 
 def _segment_table(of_bert: Tensor, own: Tensor) -> Tensor:

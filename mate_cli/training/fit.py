@@ -109,7 +109,9 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
         config.seed,
         loader_workers(config.hardware),
     )
-    optimization = Optimization(steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay)
+    optimization = Optimization(
+        steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay, schedule.bias_correction
+    )
     module = CellSelectionModule(model, config.task.objective, optimization, new, config.seed)  # type: ignore[arg-type]
     return Job(config, devices, folder, module, data, train_split, vocabulary, steps, passes)
 

@@ -26,6 +26,7 @@ class Optimization:
     head_lr: float | None
     warmup: float
     weight_decay: float
+    bias_correction: bool = False
 
 
 class CellSelectionModule(pl.LightningModule):
@@ -119,7 +120,7 @@ class CellSelectionModule(pl.LightningModule):
         o = self.optimization
         assert o is not None, "a module without Optimization only predicts"
         groups = parameter_groups(self.model, o.lr, o.weight_decay, self.new_parameters, o.head_lr)
-        optimizer = BertAdamW(groups, o.lr)
+        optimizer = BertAdamW(groups, o.lr, o.bias_correction)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(o.steps, o.warmup))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 

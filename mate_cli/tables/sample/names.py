@@ -27,17 +27,11 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     "festival": ("{} Fair", "{} Festival", "{} Parade"),
     "title": ("The House of {}", "Goodbye {}", "{} in Winter", "The Last {}", "Letters to {}", "{} at Night"),
     "society": ("{} Circle", "{} Society", "{} Academy"),
-    "club": ("{} United", "{} Rovers", "{} City", "Sporting {}"),
-    "club_nickname": ("{} Lions", "{} Foxes", "{} Ravens", "{} Bulls"),
-    "stadium": ("{} Park", "{} Arena", "{} Field"),
-    "ship": ("Queen of {}", "Star of {}", "Spirit of {}", "Duke of {}"),
 }
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "rock": ("granite", "basalt", "limestone", "slate", "gneiss"),
     "film_genre": ("drama", "comedy", "western", "thriller", "musical"),
-    "colours": ("red and white", "blue and gold", "green and black", "purple and grey"),
-    "ship_type": ("frigate", "schooner", "steamer", "brig", "ferry"),
     "instrument": ("violin", "piano", "flute", "cello", "organ"),
 }
 

@@ -41,11 +41,11 @@ class World:
 
 
 def build_world(domain: Domain, names: Names, random: Random, quiet: bool = False) -> World:
-    """5 to 7 rows, 4 or 5 columns; with ``quiet``, the passage of one row keeps a fact to itself."""
+    """5 or 6 rows, 4 or 5 columns; with ``quiet``, the passage of one row keeps a fact to itself."""
     columns = [domain.key, *domain.columns]
     if random.random() < 0.3:
         columns.remove(random.choice(domain.columns[1:]))
-    height = random.randint(5, 7)
+    height = random.randint(5, 6)
     cells = [names.column(column.value, height) for column in columns]
     headers = [random.choice(column.headers) for column in columns]
     world = World(domain, columns, headers, [list(row) for row in zip(*cells, strict=True)])
