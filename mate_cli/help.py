@@ -15,7 +15,7 @@ EXAMPLES = {
         ("mate prepare task=sample", "generate and encode the sample task"),
     ),
     "train": (
-        ("mate train", "the sample task on MiniLM: about two minutes on a laptop"),
+        ("mate train", "the sample task on MiniLM: three minutes on two cores"),
         (
             "mate train task=hybridqa backbone=minilm schedule=laptop data_dir=data/hybridqa",
             "one pass, on a CPU",
