@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from mate_cli.attention.backends import BACKENDS, attend, build_plan
+from mate_cli.attention.backends import BACKENDS, PatternPlanner, Planner, attend, build_plan
+from mate_cli.attention.bucketed import PAPER_BUCKETS, Buckets
 from mate_cli.attention.pattern import HeadGroup, Kind, Pattern, allowed, full_pattern, mate_pattern
 from mate_cli.attention.plan import Layout, Plan
 
 __all__ = [
     "BACKENDS",
+    "PAPER_BUCKETS",
+    "Buckets",
     "HeadGroup",
     "Kind",
     "Layout",
     "Pattern",
+    "PatternPlanner",
     "Plan",
+    "Planner",
     "allowed",
     "attend",
     "build_plan",

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
+from mate_cli.attention.blocks import attend_blocks, blocks_plan
+from mate_cli.attention.bucketed import PAPER_BUCKETS, Buckets, attend_bucketed, bucketed_plan
 from mate_cli.attention.dense import DensePlan, attend_dense
 from mate_cli.attention.eager import EagerPlan, attend_eager
+from mate_cli.attention.flex import attend_flex, flex_plan
 from mate_cli.attention.lines import ragged_plan
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, document_plan
 from mate_cli.attention.ragged import attend_ragged
+from mate_cli.attention.varlen import attend_varlen, varlen_plan
 
 
 class Backend(NamedTuple):
@@ -22,28 +27,58 @@ class Backend(NamedTuple):
 
     plan: Callable[[Layout, tuple[Kind, ...]], Plan]
     attend: Callable[..., Tensor]
+    needs_gpu: bool = False
 
 
 # Fitted on a CPU with AVX-512, 32 and 64 wide heads, 32 bits and bf16, 1 to 8 documents of 96 to 512 tokens.
 _ROW_COST = 100
+_CUDA_LONG = 1024
 
 BACKENDS: dict[str, Backend] = {
     "eager": Backend(partial(document_plan, EagerPlan), attend_eager),
     "dense": Backend(partial(document_plan, DensePlan), attend_dense),
     "ragged": Backend(ragged_plan, attend_ragged),
+    "blocks": Backend(blocks_plan, attend_blocks),
+    "varlen": Backend(varlen_plan, attend_varlen, needs_gpu=True),
+    "flex": Backend(flex_plan, attend_flex, needs_gpu=True),
+    "bucketed": Backend(bucketed_plan, attend_bucketed),
 }
 
 
-def build_plan(layout: Layout, kinds: tuple[Kind, ...], backend: str = "auto", device: str = "cpu") -> Plan:
-    """Plan a packed batch for the kinds of heads of a model.
+Planner = Callable[[Layout], Plan]
+"""Turns the layout of a batch into a plan; picklable, so that loader workers can have it."""
 
-    Args:
-        backend: a key of ``BACKENDS``, or ``auto`` for the one that should be fastest; all of them are exact.
+
+@dataclass(frozen=True)
+class PatternPlanner:
+    """Plans packed batches for the kinds of heads of a model.
+
+    Attributes:
+        kinds: of the model's head groups, in their order.
+        backend: a key of ``BACKENDS``, or ``auto`` for the exact one that should be fastest.
         device: type of the device that will compute.
+        buckets: what ``bucketed`` cuts by.
+        low_precision: whether the model computes in bfloat16 or float16, which ``varlen`` needs.
     """
-    if backend == "auto":
-        backend = fastest_backend(layout, kinds, device)
-    return BACKENDS[backend].plan(layout, kinds)
+
+    kinds: tuple[Kind, ...]
+    backend: str = "auto"
+    device: str = "cpu"
+    buckets: Buckets = PAPER_BUCKETS
+    low_precision: bool = False
+
+    def __call__(self, layout: Layout) -> Plan:
+        name = self.backend
+        if name == "auto":
+            name = fastest_backend(layout, self.kinds, self.device, self.low_precision)
+        if name == "bucketed":
+            return bucketed_plan(layout, self.kinds, self.buckets)
+        return BACKENDS[name].plan(layout, self.kinds)
+
+
+def build_plan(layout: Layout, kinds: tuple[Kind, ...], backend: str = "auto", device: str = "cpu") -> Plan:
+    """Plan one packed batch; see ``PatternPlanner``."""
+    return PatternPlanner(kinds, backend, device)(layout)
 
 
 def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: float = 0.0) -> Tensor:
@@ -60,13 +95,29 @@ def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: float = 0.0) -> Te
     return BACKENDS[plan.backend].attend(qkv, plan, pattern, dropout)
 
 
-def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str) -> str:
-    """``ragged`` where lines are short enough against the documents, else ``dense``."""
+def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str, low_precision: bool = False) -> str:
+    """The exact backend that should be fastest, by length and number of the documents and their lines.
+
+    CPU: ``ragged`` where lines are short enough against the documents, else ``dense`` (measured). XLA compiles
+    for each shape, so it takes ``blocks``. CUDA: from ``_CUDA_LONG`` tokens a document on ``varlen`` in low
+    precision and ``flex`` in 32 bits, else ``dense``; this one is an estimate, not measured.
+    """
+    if device == "xla" and "row_or_column" not in kinds:
+        return "blocks"
+    if device == "cuda":
+        return _fastest_on_cuda(layout, kinds, low_precision)
     if device != "cpu" or "row_or_column" in kinds:
         return "dense"
     dense_cost = int((np.bincount(layout.document[layout.document >= 0]) ** 2).sum())
     costs = [dense_cost if kind == "full" else _ragged_cost(layout, kind) for kind in kinds]
     return "ragged" if np.mean(costs) <= dense_cost else "dense"
+
+
+def _fastest_on_cuda(layout: Layout, kinds: tuple[Kind, ...], low_precision: bool) -> str:
+    tokens = np.bincount(layout.document[layout.document >= 0], minlength=1)
+    if set(kinds) == {"full"} or tokens.mean() < _CUDA_LONG:
+        return "dense"
+    return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
 
 
 def _ragged_cost(layout: Layout, kind: Kind) -> int:

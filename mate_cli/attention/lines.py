@@ -14,6 +14,9 @@ from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import Layout, Plan
 from mate_cli.errors import UserError
 
+# From this many question tokens on it is cheaper to attend to them apart and merge than to copy them to every line.
+_LONG_QUESTION = 192
+
 # The kernel's softmax works on whole vectors: a key count that is no multiple is up to 1.6 times slower.
 _KEY_MULTIPLE = 16
 
@@ -38,18 +41,24 @@ class LineClass(NamedTuple):
 
 
 class DenseBlock(NamedTuple):
-    """Tokens ``start`` to ``asked`` of a document (its question, or all) attend to ``start`` to ``end`` (all)."""
+    """Neighbouring tokens that attend to all of some other, or the same, neighbouring tokens."""
 
-    start: int
-    asked: int
-    end: int
+    query_start: int
+    query_end: int
+    key_start: int
+    key_end: int
 
 
 class GroupPlan(NamedTuple):
-    """The blocks of one kind of head: each token's query is in one of them."""
+    """The blocks of one kind of head: each token's query is in one of the classes or dense blocks.
+
+    ``merged``: of the tables whose lines lack the question among their keys, the table's queries and the
+    question's keys; the two results are merged by their log-sum-exp.
+    """
 
     classes: tuple[LineClass, ...]
     dense: tuple[DenseBlock, ...]
+    merged: tuple[DenseBlock, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class RaggedPlan(Plan):
     Attributes:
         kinds: what ``groups`` are the plans of.
         question_index: int64 ``[documents, G]``: question tokens, padded with one past the last token.
-        has_gaps: whether lines and questions leave some token out: padding, or all where documents are one block.
+        has_gaps: whether lines and questions leave some token out: padding, or all where there are no lines.
     """
 
     backend: ClassVar[str] = "ragged"
@@ -68,8 +77,11 @@ class RaggedPlan(Plan):
     has_gaps: bool
 
 
-def ragged_plan(layout: Layout, kinds: tuple[Kind, ...]) -> RaggedPlan:
+def ragged_plan(layout: Layout, kinds: tuple[Kind, ...], long_question: int = _LONG_QUESTION) -> RaggedPlan:
     """Plan the blocks of every kind of head.
+
+    Args:
+        long_question: tokens from which on the longest question's keys are computed apart from the lines.
 
     Raises:
         UserError: a kind whose keys are no line.
@@ -78,13 +90,14 @@ def ragged_plan(layout: Layout, kinds: tuple[Kind, ...]) -> RaggedPlan:
     spans = layout.spans()
     ends = _question_ends(layout, spans)
     questions = _question_places(spans[:, 0], ends, len(layout.document))
-    groups = {kind: _group_plan(kind, layout, spans, ends, questions) for kind in set(kinds)}
+    merge = questions.shape[1] >= long_question
+    groups = {kind: _group_plan(kind, layout, spans, ends, questions, merge) for kind in set(kinds)}
     return RaggedPlan(
         tokens=len(layout.document),
         kinds=kinds,
         groups=tuple(groups[kind] for kind in kinds),
         question_index=torch.from_numpy(questions),
-        has_gaps="full" in kinds or bool((layout.document < 0).any()),
+        has_gaps=bool((layout.document < 0).any()) or not all(group.classes for group in groups.values()),
     )
 
 
@@ -104,14 +117,19 @@ def _question_places(starts: np.ndarray, ends: np.ndarray, tokens: int) -> np.nd
     return np.where(places < ends[:, None], places, tokens)
 
 
-def _group_plan(kind: Kind, layout: Layout, spans: np.ndarray, ends: np.ndarray, questions: np.ndarray) -> GroupPlan:
+def _group_plan(
+    kind: Kind, layout: Layout, spans: np.ndarray, ends: np.ndarray, questions: np.ndarray, merge: bool
+) -> GroupPlan:
     if kind == "full":
-        return GroupPlan((), tuple(DenseBlock(start, end, end) for start, end in spans.tolist()))
+        return GroupPlan((), tuple(DenseBlock(start, end, start, end) for start, end in spans.tolist()))
+    in_lines = questions[:, :0] if merge else questions
     lines = _lines(kind, layout)
-    cuts = length_classes(lines.length, questions.shape[1], _KEY_MULTIPLE)
-    classes = tuple(_line_class(lines.cut(*cut), questions, len(layout.document)) for cut in cuts)
+    cuts = length_classes(lines.length, in_lines.shape[1], _KEY_MULTIPLE)
+    classes = tuple(_line_class(lines.cut(*cut), in_lines, len(layout.document)) for cut in cuts)
     rows = np.stack([spans[:, 0], ends, spans[:, 1]], axis=1).tolist()
-    return GroupPlan(classes, tuple(DenseBlock(*row) for row in rows if row[1] > row[0]))
+    asked = tuple(DenseBlock(start, asked, start, end) for start, asked, end in rows if asked > start)
+    merged = tuple(DenseBlock(asked, end, start, asked) for start, asked, end in rows if merge and start < asked < end)
+    return GroupPlan(classes, asked, merged)
 
 
 class _Lines(NamedTuple):

@@ -20,7 +20,7 @@ class Layout:
         document: 0 .. documents-1, each one unbroken run in this order; -1 for padding, which belongs to no
             document: it is never a key, its output and its gradient are zero.
         row, column: true, unclamped indices; both 0 in the question.
-        segment: 0 in the question (with [CLS] and [SEP]), 1 in the table; the header has row 0.
+        segment: 0 in the question (with [CLS] and [SEP]), else in the table; the header has row 0.
     """
 
     document: np.ndarray
@@ -52,12 +52,20 @@ class Plan:
 
     Attributes:
         tokens: length of the packed batch.
-        exact: whether the result is that of the dense mask (always, for the backends here).
     """
 
     backend: ClassVar[str]
-    exact: ClassVar[bool] = True
     tokens: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the result is that of the dense mask."""
+        return True
+
+    @property
+    def coverage(self) -> dict[Kind, float]:
+        """Share of the pairs of table tokens in one line that attend to each other; only what is less than all."""
+        return {}
 
     def to(self, device: torch.device | str) -> Self:
         return self._map(lambda tensor: tensor.to(device, non_blocking=True))

@@ -3,8 +3,9 @@
 A line's tokens attend to the question of their document and to the line itself, so a head group needs
 ``sum L * (L + G)`` pairs and not ``N * N``. Lines of similar length make a class, padded to its longest and
 computed by one call of PyTorch's flash kernel; the question's own queries take one call a document, as do the
-heads that see all. The backward pass keeps nothing but input, output and log-sum-exp and gathers the blocks
-again.
+heads that see all. A long question is not copied to every line: the table attends to it in one more call a
+document, and the two results are merged by their log-sum-exp. The backward pass keeps nothing but input, output
+and log-sum-exp and gathers the blocks again.
 """
 
 from __future__ import annotations
@@ -66,19 +67,42 @@ class _Group(NamedTuple):
 def _forward(qkv: Tensor, plan: RaggedPlan, pattern: Pattern) -> tuple[Tensor, list[Tensor]]:
     """Output ``[tokens, hidden]`` and the log-sum-exp of every kernel call, in the order of ``_backward``."""
     output = _blank(plan, qkv, qkv.shape[1] // 3)
-    log_sums = []
+    log_sums: list[Tensor] = []
     for group in _groups(plan, pattern, qkv, output):
+        of_lines = []
         for lines in group.plan.classes:
             query, key, value = _line_inputs(group, lines, qkv.dtype)
             states, log_sum = _flash(query, key, value, attn_mask=_bias(lines, query))
             group.output.index_copy_(0, lines.query_target, states.transpose(1, 2).flatten(0, 1).flatten(1))
-            log_sums.append(log_sum)
+            of_lines.append(log_sum)
+        log_sums += _merge_questions(group, of_lines) if group.plan.merged else of_lines
         for block in group.plan.dense:
             query, key, value, target = _dense_views(group, block)
             states, log_sum = _flash(query, key, value)
             target.copy_(states)
             log_sums.append(log_sum)
     return output[: plan.tokens], log_sums
+
+
+def _merge_questions(group: _Group, of_lines: list[Tensor]) -> list[Tensor]:
+    """Let the lines' outputs take in the questions; log-sum-exp of the classes, then of the merged blocks."""
+    log_sum = of_lines[0].new_zeros(len(group.output), group.heads)
+    for lines, own in zip(group.plan.classes, of_lines, strict=True):
+        log_sum.index_copy_(0, lines.query_target, own.transpose(1, 2).flatten(0, 1))
+    for block in group.plan.merged:
+        query, key, value, target = _dense_views(group, block)
+        states, of_question = _flash(query, key, value)
+        of_table = log_sum[None, block.query_start : block.query_end].transpose(1, 2)
+        both = torch.logaddexp(of_table, of_question)
+        kept, taken = ((part - both).exp().unsqueeze(-1) for part in (of_table, of_question))
+        target.copy_(target * kept + states * taken)
+        of_table.copy_(both)
+    classes = [
+        log_sum.index_select(0, lines.query_index).view(lines.lines, lines.queries, -1).transpose(1, 2)
+        for lines in group.plan.classes
+    ]
+    blocks = [log_sum[None, block.query_start : block.query_end].transpose(1, 2) for block in group.plan.merged]
+    return [part.contiguous() for part in (*classes, *blocks)]
 
 
 def _backward(
@@ -97,7 +121,8 @@ def _backward(
             of_question = _backward_lines(group, grad_group, remaining, plan)
             # A question token is in no line: its row is begun here and added to by the dense blocks.
             grad_group.qkv.index_copy_(0, plan.question_index.flatten(), of_question)
-        _backward_dense(group, grad_group, remaining)
+        for block in (*group.plan.merged, *group.plan.dense):
+            _backward_dense(block, group, grad_group, next(remaining))
     return grad[: plan.tokens]
 
 
@@ -116,19 +141,20 @@ def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], pla
         grad_query, grad_key, grad_value = (g.transpose(1, 2).flatten(2) for g in grads)
         rows = torch.cat([grad_query, grad_key[:, own], grad_value[:, own]], 2).flatten(0, 1)
         grad.qkv.index_copy_(0, lines.query_target, rows.to(grad.qkv.dtype))
+        if not lines.question:
+            continue
         rows = torch.cat([grad_key[:, asked], grad_value[:, asked]], 2)
         of_question[..., width:].index_add_(0, lines.document, rows.to(of_question.dtype))
     return of_question.flatten(0, 1).to(grad.qkv.dtype)
 
 
-def _backward_dense(group: _Group, grad: _Group, log_sums: Iterator[Tensor]) -> None:
-    for block in group.plan.dense:
-        precision = _precision(group.qkv, block.asked - block.start)
-        query, key, value, states = (x.to(precision) for x in _dense_views(group, block))
-        *targets, grad_states = _dense_views(grad, block)
-        grads = _flash_backward(grad_states.to(precision), query, key, value, states, next(log_sums), 0.0, False)
-        for target, gradient in zip(targets, grads, strict=True):
-            target.add_(gradient)
+def _backward_dense(block: DenseBlock, group: _Group, grad: _Group, log_sum: Tensor) -> None:
+    precision = _precision(group.qkv, block.query_end - block.query_start)
+    query, key, value, states = (x.to(precision) for x in _dense_views(group, block))
+    *targets, grad_states = _dense_views(grad, block)
+    grads = _flash_backward(grad_states.to(precision), query, key, value, states, log_sum, 0.0, False)
+    for target, gradient in zip(targets, grads, strict=True):
+        target.add_(gradient)
 
 
 def _precision(tensor: Tensor, queries: int) -> torch.dtype:
@@ -176,7 +202,7 @@ def _bias(lines: LineClass, like: Tensor) -> Tensor | None:
 
 def _dense_views(group: _Group, block: DenseBlock) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Query, key, value and place in the output of a block, each ``[1, heads, n, head_dim]``."""
-    rows = group.qkv[None, block.start : block.end].unflatten(2, (3, group.heads, -1))
-    query, key, value = rows.permute(2, 0, 3, 1, 4)
-    target = group.output[None, block.start : block.asked].unflatten(2, (group.heads, -1)).transpose(1, 2)
-    return query[:, :, : block.asked - block.start], key, value, target
+    asking, asked = slice(block.query_start, block.query_end), slice(block.key_start, block.key_end)
+    rows = group.qkv[None].unflatten(2, (3, group.heads, -1)).permute(2, 0, 3, 1, 4)
+    target = group.output[None, asking].unflatten(2, (group.heads, -1)).transpose(1, 2)
+    return rows[0, :, :, asking], rows[1, :, :, asked], rows[2, :, :, asked], target

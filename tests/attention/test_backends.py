@@ -1,6 +1,7 @@
 """Every exact backend against `eager`, and `eager` against the definition, forward and backward, in 64 bits."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,55 +14,90 @@ from mate_cli.attention import (
     HeadGroup,
     Layout,
     Pattern,
+    PatternPlanner,
     attend,
     build_plan,
-    full_pattern,
-    mate_pattern,
+    flex,
+    varlen,
 )
-from mate_cli.attention.eager import eager_probabilities
+from mate_cli.attention.eager import eager_probabilities, probabilities
+from mate_cli.attention.lines import ragged_plan
+from mate_cli.errors import UserError
+from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout, layouts
 
-HEAD_DIM = 4
-EXACT = sorted(set(BACKENDS) - {"eager"})
-PATTERNS = {
-    "1:1": mate_pattern(4),
-    "1:3": mate_pattern(4, 0.25),
-    "rows": mate_pattern(2, 1.0),
-    "columns": mate_pattern(2, 0.0),
-    "full": full_pattern(2),
-}
+MERGED = "ragged, question apart"
+EXACT = sorted({*BACKENDS, MERGED} - {"eager", "bucketed"})
+FLEX_KERNEL = flex.kernel
 
 
-def document(question, header, rows, columns, rng, tokens=3):
-    """(row, column, segment) of a table whose cells hold 0 to ``tokens`` tokens each."""
-    row, column, segment = [0] * question, [0] * question, [0] * question
-    for r in range(0 if header else 1, rows + 1):
-        for c in range(1, columns + 1):
-            count = int(rng.integers(0, tokens + 1))
-            row += [r] * count
-            column += [c] * count
-            segment += [1] * count
-    return row, column, segment
+def plan_of(batch, kinds, backend):
+    return ragged_plan(batch, kinds, long_question=1) if backend == MERGED else build_plan(batch, kinds, backend)
 
 
-def layout(documents, paddings):
-    """Documents one after another, each followed by some padding."""
-    parts = {"document": [], "row": [], "column": [], "segment": []}
-    for number, ((row, column, segment), padding) in enumerate(zip(documents, paddings, strict=True)):
-        parts["document"] += [number] * len(row) + [-1] * padding
-        parts["row"] += row + [0] * padding
-        parts["column"] += column + [0] * padding
-        parts["segment"] += segment + [0] * padding
-    return Layout(**{name: np.array(values, dtype=np.int64) for name, values in parts.items()})
+@pytest.fixture(autouse=True, scope="module")
+def kernels_without_a_gpu():
+    """The CUDA kernels of `varlen` and `flex`, written out, where there is no GPU."""
+    if torch.cuda.is_available():
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(varlen, "kernel_forward", forward_by_sequence)
+        patch.setattr(varlen, "kernel_backward", backward_by_sequence)
+        patch.setattr(flex, "kernel", attend_by_block)
+        yield
 
 
-@st.composite
-def layouts(draw):
-    """Packed batches: one row, one column, empty cells, headers alone, questions alone, padding between."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
-    count = draw(st.integers(1, 4))
-    shapes = st.tuples(st.integers(1, 9), st.booleans(), st.integers(0, 6), st.integers(0, 5))
-    documents = [document(*draw(shapes), rng) for _ in range(count)]
-    return layout(documents, draw(st.lists(st.integers(0, 4), min_size=count, max_size=count)))
+def sequences(part):
+    """Slices of queries and keys of each sequence of a call."""
+    starts = zip(part.query_starts.tolist(), part.key_starts.tolist(), strict=True)
+    return [(slice(q, p), slice(k, m)) for (q, k), (p, m) in pairwise(starts)]
+
+
+def at_least_float(tensor):
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
+
+
+def forward_by_sequence(query, key, value, part):
+    output = torch.zeros_like(query)
+    query, key, value = (at_least_float(x) for x in (query, key, value))
+    log_sum = query.new_zeros(query.shape[1], len(query))
+    for asking, asked in sequences(part):
+        scores = torch.einsum("qhd,khd->hqk", query[asking], key[asked]) / query.shape[-1] ** 0.5
+        log_sum[:, asking] = scores.logsumexp(-1)
+        output[asking] = torch.einsum("hqk,khd->qhd", scores.softmax(-1), value[asked]).to(output.dtype)
+    return output, log_sum
+
+
+def backward_by_sequence(grad, query, key, value, output, log_sum, part):
+    grad, query, key, value, output = (at_least_float(x) for x in (grad, query, key, value, output))
+    grads = [torch.zeros_like(x) for x in (query, key, value)]
+    scale = query.shape[-1] ** -0.5
+    for asking, asked in sequences(part):
+        scores = torch.einsum("qhd,khd->hqk", query[asking], key[asked]) * scale
+        weights = (scores - log_sum[:, asking, None]).exp()
+        of_weights = torch.einsum("qhd,khd->hqk", grad[asking], value[asked])
+        kept = (grad[asking] * output[asking]).sum(-1).T[..., None]
+        of_scores = weights * (of_weights - kept) * scale
+        grads[0][asking] = torch.einsum("hqk,khd->qhd", of_scores, key[asked])
+        grads[1][asked] = torch.einsum("hqk,qhd->khd", of_scores, query[asking])
+        grads[2][asked] = torch.einsum("hqk,qhd->khd", weights, grad[asking])
+    return grads
+
+
+def attend_by_block(query, key, value, mask):
+    """What a FlexAttention kernel does: full blocks are not masked, blocks in no table are not looked at."""
+    size, block = query.shape[2], mask.BLOCK_SIZE[0]
+    tokens = torch.arange(size)
+    pairs = mask.mask_mod(0, 0, tokens[:, None], tokens[None])
+    seen = torch.zeros(size, size, dtype=torch.bool)
+    tables = ((mask.kv_num_blocks, mask.kv_indices, False), (mask.full_kv_num_blocks, mask.full_kv_indices, True))
+    for counts, numbers, is_full in tables:
+        for row, count in enumerate(counts[0, 0].tolist()):
+            for column in numbers[0, 0, row, :count].tolist():
+                own = slice(row * block, (row + 1) * block), slice(column * block, (column + 1) * block)
+                assert not seen[own].any(), "a block is in two tables"
+                seen[own] = True if is_full else pairs[own]
+    return probabilities(query, key, seen) @ value
 
 
 def run(batch, pattern, backend, seed=0):
@@ -71,10 +107,10 @@ def run(batch, pattern, backend, seed=0):
     size = len(batch.document)
     qkv = torch.randn(size, 3 * hidden, generator=generator, dtype=torch.float64).requires_grad_()
     weight = torch.randn(size, hidden, generator=generator, dtype=torch.float64)
-    output = attend(qkv, build_plan(batch, pattern.kinds, backend), pattern)
+    output = attend(qkv, plan_of(batch, pattern.kinds, backend), pattern)
     (gradient,) = torch.autograd.grad((output * weight).sum(), qkv)
     with torch.no_grad():
-        torch.testing.assert_close(attend(qkv, build_plan(batch, pattern.kinds, backend), pattern), output)
+        torch.testing.assert_close(attend(qkv, plan_of(batch, pattern.kinds, backend), pattern), output)
     return output.detach(), gradient
 
 
@@ -111,12 +147,33 @@ def test_edge_cases(case, backend):
     assert_equal(layout(documents, [2] * len(documents)), PATTERNS["1:1"], backend)
 
 
-def test_dense_does_row_or_column_and_ragged_refuses_it():
+ROW_OR_COLUMN = Pattern((HeadGroup("row_or_column", 2),))
+
+
+@pytest.mark.parametrize("backend", ["dense", "flex"])
+def test_one_mask_for_all_heads(backend):
+    batch = layout(
+        [document(3, True, 4, 4, np.random.default_rng(0)), document(5, True, 9, 2, np.random.default_rng(1))], [1, 0]
+    )
+    assert_equal(batch, ROW_OR_COLUMN, backend)
+
+
+@pytest.mark.parametrize("backend", ["ragged", "blocks", "varlen", "bucketed"])
+def test_backends_by_line_refuse_one_mask_for_all_heads(backend):
     batch = layout([document(3, True, 4, 4, np.random.default_rng(0))], [1])
-    pattern = Pattern((HeadGroup("row_or_column", 2),))
-    assert_equal(batch, pattern, "dense")
-    with pytest.raises(Exception, match="row_or_column"):
-        build_plan(batch, pattern.kinds, "ragged")
+    with pytest.raises(UserError, match="row_or_column"):
+        build_plan(batch, ROW_OR_COLUMN.kinds, backend)
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS.values(), ROW_OR_COLUMN], ids=[*PATTERNS, "row or column"])
+def test_flex_attention_itself(pattern, monkeypatch):
+    """The library's own function, which has no backward pass without a GPU."""
+    monkeypatch.setattr(flex, "kernel", FLEX_KERNEL)
+    rng = np.random.default_rng(2)
+    batch = layout([document(9, True, 30, 5, rng), document(150, True, 3, 3, rng)], [3, 1])
+    qkv = torch.randn(len(batch.document), 3 * pattern.heads * 16)
+    expected, got = (attend(qkv, build_plan(batch, pattern.kinds, name), pattern) for name in ("eager", "flex"))
+    torch.testing.assert_close(got, expected, rtol=0, atol=1e-5)
 
 
 def brute_force_allowed(kind, batch, i, j):
@@ -147,7 +204,7 @@ LONG = ((9, True, 300, 2),)  # its columns, and it itself, are blocks that the k
 
 @pytest.mark.parametrize("shapes", [SMALL, LONG], ids=["small", "long"])
 @pytest.mark.parametrize("name", ["1:1", "full"])
-@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.parametrize("backend", ["eager", *EXACT])
 def test_low_precision_is_close(backend, name, shapes):
     rng = np.random.default_rng(5)
     batch = layout([document(*shape, rng, tokens=7) for shape in shapes], range(len(shapes)))
@@ -158,7 +215,7 @@ def test_low_precision_is_close(backend, name, shapes):
     results = []
     for dtype in (torch.float32, torch.bfloat16):
         inputs = qkv.to(dtype).requires_grad_()
-        output = attend(inputs, build_plan(batch, pattern.kinds, backend), pattern)
+        output = attend(inputs, plan_of(batch, pattern.kinds, backend), pattern)
         (gradient,) = torch.autograd.grad(output, inputs, weight.to(dtype))
         assert output.dtype == gradient.dtype == dtype
         results.append((output.detach().float(), gradient.float()))
@@ -175,7 +232,7 @@ def test_memory_layout_of_inputs_and_gradients_does_not_matter(backend, name):
     gradients = []
     for which in ("eager", backend):
         qkv = columns.clone().T.requires_grad_()
-        attend(qkv, build_plan(batch, pattern.kinds, which), pattern).sum().backward()
+        attend(qkv, plan_of(batch, pattern.kinds, which), pattern).sum().backward()
         gradients.append(qkv.grad)
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-10)
 
@@ -184,7 +241,7 @@ def test_memory_layout_of_inputs_and_gradients_does_not_matter(backend, name):
 def test_plans_travel_between_processes(backend):
     batch = layout([document(4, True, 5, 4, np.random.default_rng(7))], [2])
     pattern = PATTERNS["1:1"]
-    plan = build_plan(batch, pattern.kinds, backend)
+    plan = plan_of(batch, pattern.kinds, backend)
     qkv = torch.randn(len(batch.document), 3 * pattern.heads * HEAD_DIM)
     sent = pickle.loads(pickle.dumps(plan)).to("cpu")
     assert torch.equal(attend(qkv, sent, pattern), attend(qkv, plan, pattern))
@@ -198,7 +255,7 @@ def test_dropout_is_eager_alone():
     assert not torch.allclose(dropped, torch.ones_like(dropped))
     for backend in EXACT:
         with pytest.raises(ValueError, match="dropout"):
-            attend(qkv, build_plan(batch, pattern.kinds, backend), pattern, dropout=0.5)
+            attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout=0.5)
 
 
 def test_broken_layouts_are_refused():
@@ -221,4 +278,19 @@ def test_broken_layouts_are_refused():
 def test_auto_takes_ragged_for_large_tables(kinds, rows, backend):
     batch = layout([document(20, True, rows, 6, np.random.default_rng(0))], [0])
     assert build_plan(batch, kinds).backend == backend
-    assert build_plan(batch, kinds, device="cuda").backend == "dense"
+    assert build_plan(batch, kinds, device="xla").backend == ("dense" if "row_or_column" in kinds else "blocks")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rows", "low_precision", "backend"),
+    [
+        (("row", "column"), 20, True, "dense"),
+        (("row", "column"), 200, True, "varlen"),
+        (("row", "column"), 200, False, "flex"),
+        (("row_or_column",), 200, True, "flex"),
+        (("full",), 200, True, "dense"),
+    ],
+)
+def test_auto_on_cuda(kinds, rows, low_precision, backend):
+    batch = layout([document(20, True, rows, 6, np.random.default_rng(0))], [0])
+    assert PatternPlanner(kinds, device="cuda", low_precision=low_precision)(batch).backend == backend

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.attention import Layout, allowed
@@ -33,21 +33,23 @@ def planned_pairs(plan, kind):
         for line, targets in enumerate(lines.query_target.view(lines.lines, lines.queries)):
             for target in targets:
                 pairs[target].index_add_(0, keys[line], is_key[line])
-    for block in group.dense:
-        pairs[block.start : block.asked, block.start : block.end] += 1
+    for block in (*group.dense, *group.merged):
+        pairs[block.query_start : block.query_end, block.key_start : block.key_end] += 1
     return pairs[: plan.tokens]
 
 
 @pytest.mark.parametrize("kind", ["row", "column", "full"])
-@given(layout=layouts())
-def test_each_allowed_pair_is_planned_once(kind, layout):
+@settings(deadline=None)
+@given(layout=layouts(), long_question=st.sampled_from([1, 100]))
+def test_each_allowed_pair_is_planned_once(kind, layout, long_question):
     ids = (torch.from_numpy(x) for x in (layout.row, layout.column, layout.segment))
     document = torch.from_numpy(layout.document)
     same = (document[:, None] == document[None, :]) & (document >= 0)[:, None]
     expected = allowed(kind, *ids) & same
-    assert torch.equal(planned_pairs(ragged_plan(layout, (kind,)), kind), expected.long())
+    assert torch.equal(planned_pairs(ragged_plan(layout, (kind,), long_question), kind), expected.long())
 
 
+@settings(deadline=None)
 @given(layouts())
 def test_classes_are_shaped_for_the_kernel(layout):
     plan = ragged_plan(layout, ("row", "column"))

@@ -1,0 +1,103 @@
+"""Which exact backend is fastest here: measured on one batch, remembered in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import statistics
+import time
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from mate_cli.attention.backends import attend, build_plan
+from mate_cli.attention.pattern import Pattern
+from mate_cli.attention.plan import Layout, Plan
+
+_ROUNDS = 5
+
+
+def autotune(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype, device: str, memory: Path) -> str:
+    """Name of the fastest exact backend for batches like this one, forward and backward.
+
+    Args:
+        layout: a batch that is typical of those to come.
+        dtype: of the attention's input.
+        device: type of the device.
+        memory: JSON file of what was measured before; it need not exist. One that cannot be read or written is
+            passed over: measuring again costs seconds.
+    """
+    key = _key(layout, pattern, head_dim, dtype, device)
+    known = _read(memory)
+    if known.get(key) not in candidates(pattern, dtype, device):
+        seconds = measure(layout, pattern, head_dim, dtype, device)
+        known[key] = min(seconds, key=seconds.__getitem__)
+        _write(memory, known)
+    return known[key]
+
+
+def candidates(pattern: Pattern, dtype: torch.dtype, device: str) -> list[str]:
+    """The exact backends that can compute a pattern on a device."""
+    by_line = "row_or_column" not in pattern.kinds
+    if device == "cuda":
+        half = dtype in (torch.bfloat16, torch.float16)
+        return ["dense", "flex", *(["varlen"] if half and by_line else [])]
+    return ["dense", *(["ragged", "blocks"] if by_line else [])]
+
+
+def measure(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype, device: str) -> dict[str, float]:
+    """Median seconds of one layer's attention by backend, interleaved so that a busy machine slows all alike."""
+    width = 3 * pattern.heads * head_dim
+    qkv = torch.randn(len(layout.document), width, dtype=dtype, device=device, requires_grad=True)
+    plans = {name: build_plan(layout, pattern.kinds, name).to(device) for name in candidates(pattern, dtype, device)}
+    rounds = [{name: _seconds(qkv, plan, pattern) for name, plan in plans.items()} for _ in range(1 + _ROUNDS)]
+    # The first round warms up: it makes masks and compiles.
+    return {name: statistics.median(own[name] for own in rounds[1:]) for name in plans}
+
+
+def _seconds(qkv: Tensor, plan: Plan, pattern: Pattern) -> float:
+    _wait(qkv)
+    started = time.perf_counter()
+    attend(qkv, plan, pattern).sum().backward()
+    _wait(qkv)
+    return time.perf_counter() - started
+
+
+def _wait(tensor: Tensor) -> None:
+    if tensor.is_cuda:
+        torch.cuda.synchronize(tensor.device)
+
+
+def _key(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype, device: str) -> str:
+    """What decides the answer; lengths count by powers of two."""
+    name = (
+        torch.cuda.get_device_name() if device == "cuda" else f"{platform.machine()} {torch.get_num_threads()} threads"
+    )
+    spans = layout.spans()
+    tokens = int((spans[:, 1] - spans[:, 0]).mean()) if len(spans) else 0
+    groups = "+".join(f"{group.heads} {group.kind}" for group in pattern.groups)
+    return ", ".join(
+        [torch.__version__, name, groups, f"{head_dim} wide", str(dtype), f"2^{tokens.bit_length()} x {len(spans)}"]
+    )
+
+
+def _read(memory: Path) -> dict[str, str]:
+    try:
+        known = json.loads(memory.read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _write(memory: Path, known: dict[str, str]) -> None:
+    temporary = memory.with_name(f"{memory.name}.{os.getpid()}")
+    try:
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(known, indent=1, sort_keys=True))
+        os.replace(temporary, memory)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,204 @@
+"""The paper's efficient attention (section 3.1, checklist 8 to 11): sorted tokens, G global ones, buckets of R.
+
+Each head group sorts the tokens of a document by row or by column. The first G attend to everything and are
+attended by everything; the others are cut into buckets of R, and a bucket attends to the global tokens, to
+itself and to its two neighbours. The pattern's mask still holds. Unlike the release, buckets do not wrap around,
+and no key is counted twice (checklist 132 to 134).
+
+The result is that of the dense mask where the question has at most G tokens and no line reaches beyond
+neighbouring buckets; ``BucketedPlan.exact`` says so, and ``BucketedPlan.coverage`` how many pairs are seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mate_cli.attention.coverage import Coverage, bucket_coverage
+from mate_cli.attention.order import SortedTokens, sort_by_line
+from mate_cli.attention.pattern import Kind, Pattern
+from mate_cli.attention.plan import Layout, Plan
+from mate_cli.errors import UserError
+
+
+class Buckets(NamedTuple):
+    """G and R; the paper's cut 2048 tokens into 116 global ones and 46 buckets (checklist 9)."""
+
+    global_size: int = 116
+    radius: int = 42
+
+
+PAPER_BUCKETS = Buckets()
+
+
+class BucketGroup(NamedTuple):
+    """The buckets of one kind of head; B buckets of R queries and K = G + 3 R keys.
+
+    Empty places hold token 0: as a key they are masked, as a query nobody reads their output.
+    """
+
+    query_index: Tensor  # int64 [B * R]
+    key_index: Tensor  # int64 [B * K]: global tokens, previous, own and next bucket
+    mask: Tensor  # bool [B, 1, R, K]
+    global_index: Tensor  # int64 [global tokens of all documents]
+    global_masks: tuple[Tensor, ...]  # of each document, bool [its global tokens, its tokens]
+    output_index: Tensor  # int64 [tokens]: place in (bucket queries, global tokens, zeros)
+
+
+@dataclass(frozen=True)
+class BucketedPlan(Plan):
+    """
+    Attributes:
+        spans: first token and end of each document.
+        coverages: how much of the pattern each of ``kinds`` sees.
+    """
+
+    backend: ClassVar[str] = "bucketed"
+    kinds: tuple[Kind, ...]
+    groups: tuple[BucketGroup, ...]
+    spans: tuple[tuple[int, int], ...]
+    coverages: tuple[Coverage, ...]
+    biases: dict[tuple[int, torch.dtype], Tensor] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def exact(self) -> bool:
+        return all(coverage.exact for coverage in self.coverages)
+
+    @property
+    def coverage(self) -> dict[Kind, float]:
+        return {kind: own.share for kind, own in zip(self.kinds, self.coverages, strict=True)}
+
+    def bias(self, group: int, dtype: torch.dtype) -> Tensor:
+        """The mask of a group as 0 and -inf, made once for all layers."""
+        if (group, dtype) not in self.biases:
+            mask = self.groups[group].mask
+            self.biases[group, dtype] = torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, -torch.inf)
+        return self.biases[group, dtype]
+
+
+def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PAPER_BUCKETS) -> BucketedPlan:
+    """Sort, cut and mask for every kind of head.
+
+    Raises:
+        UserError: a kind of head that has no line to sort by.
+    """
+    spans = layout.spans()
+    groups: dict[Kind, BucketGroup] = {}
+    coverages: dict[Kind, Coverage] = {}
+    for kind in set(kinds):
+        if kind not in ("row", "column"):
+            raise UserError(f"model.attention.backend=bucketed cannot do {kind!r} heads; take auto")
+        order = sort_by_line(kind, layout)
+        groups[kind] = _bucket_group(order, layout, spans, *buckets)
+        coverages[kind] = bucket_coverage(order, *buckets)
+    return BucketedPlan(
+        tokens=len(layout.document),
+        kinds=kinds,
+        groups=tuple(groups[kind] for kind in kinds),
+        spans=tuple((start, end) for start, end in spans.tolist()),
+        coverages=tuple(coverages[kind] for kind in kinds),
+    )
+
+
+def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+    """See ``attend``.
+
+    Raises:
+        ValueError: dropout is asked for; only ``eager`` has it.
+    """
+    if dropout:
+        raise ValueError("bucketed has no attention dropout")
+    head_dim = qkv.shape[1] // (3 * pattern.heads)
+    widths = [3 * group.heads * head_dim for group in pattern.groups]
+    outputs = []
+    for group, rows in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
+        number = plan.kinds.index(group.kind)
+        outputs.append(_attend_group(rows.unflatten(1, (3, group.heads, head_dim)), plan, number))
+    return torch.cat(outputs, 1)
+
+
+def _attend_group(rows: Tensor, plan: BucketedPlan, number: int) -> Tensor:
+    """``[tokens, 3, heads, head_dim]`` to ``[tokens, heads * head_dim]``."""
+    group = plan.groups[number]
+    buckets, _, queries, keys = group.mask.shape
+    query = _blocks(rows[:, 0], group.query_index, (buckets, queries))
+    key, value = (_blocks(rows[:, part], group.key_index, (buckets, keys)) for part in (1, 2))
+    of_buckets = F.scaled_dot_product_attention(query, key, value, attn_mask=plan.bias(number, rows.dtype))
+    parts = [
+        of_buckets.transpose(1, 2).flatten(0, 1),
+        *_attend_global(rows, plan, group),
+        rows.new_zeros(1, *rows.shape[2:]),
+    ]
+    return torch.cat(parts).index_select(0, group.output_index).flatten(1)
+
+
+def _attend_global(rows: Tensor, plan: BucketedPlan, group: BucketGroup) -> list[Tensor]:
+    """The global tokens of each document over all of it, each ``[global tokens, heads, head_dim]``."""
+    query = rows[:, 0].index_select(0, group.global_index)
+    outputs, first = [], 0
+    for (start, end), mask in zip(plan.spans, group.global_masks, strict=True):
+        own = query[first : first + len(mask)].transpose(0, 1)[None]
+        key, value = rows[start:end, 1:].permute(1, 2, 0, 3).unsqueeze(1).unbind()
+        outputs.append(F.scaled_dot_product_attention(own, key, value, attn_mask=mask)[0].transpose(0, 1))
+        first += len(mask)
+    return outputs
+
+
+def _blocks(rows: Tensor, index: Tensor, shape: tuple[int, int]) -> Tensor:
+    """Gather ``[tokens, heads, head_dim]`` to ``[blocks, heads, places, head_dim]``; shape: blocks and places."""
+    return rows.index_select(0, index).unflatten(0, shape).transpose(1, 2)
+
+
+def _bucket_group(order: SortedTokens, layout: Layout, spans: np.ndarray, global_size: int, radius: int) -> BucketGroup:
+    tokens, is_global = len(layout.document), order.rank < global_size
+    tail = order.rank[~is_global] - global_size
+    counts = -(-np.maximum(spans[:, 1] - spans[:, 0] - global_size, 0) // radius)
+    bucket = (np.cumsum(counts) - counts)[order.document[~is_global]] + tail // radius
+    places = np.full((counts.sum() + 1, radius), tokens)
+    places[bucket, tail % radius] = order.tokens[~is_global]
+    first = np.full((len(spans), min(global_size, (spans[:, 1] - spans[:, 0]).max(initial=0))), tokens)
+    first[order.document[is_global], order.rank[is_global]] = order.tokens[is_global]
+    document = np.repeat(np.arange(len(spans)), counts)
+    keys = _neighbourhood(places, first, document)
+    output = np.full(tokens, places[:-1].size + is_global.sum())
+    output[order.tokens[~is_global]] = bucket * radius + tail % radius
+    output[order.tokens[is_global]] = places[:-1].size + np.arange(is_global.sum())
+    own = order.tokens[is_global]
+    owner = order.document[is_global]
+    return BucketGroup(
+        query_index=_index(places[:-1], tokens),
+        key_index=_index(keys, tokens),
+        mask=torch.from_numpy(_mask(order, places[:-1], keys))[:, None],
+        global_index=torch.from_numpy(own),
+        global_masks=tuple(
+            torch.from_numpy(order.allowed(own[owner == number][:, None], np.arange(start, end)[None]))
+            for number, (start, end) in enumerate(spans.tolist())
+        ),
+        output_index=torch.from_numpy(output),
+    )
+
+
+def _neighbourhood(places: np.ndarray, first: np.ndarray, document: np.ndarray) -> np.ndarray:
+    """Keys of each bucket ``[B, G + 3 R]``; where a neighbour is of another document, the empty last bucket."""
+    number, empty = np.arange(len(document)), len(document)
+    starts = np.r_[True, np.diff(document) != 0][: len(document)]
+    ends = np.r_[np.diff(document) != 0, True][: len(document)]
+    previous = np.where(starts, empty, number - 1)
+    following = np.where(ends, empty, number + 1)
+    return np.concatenate([first[document], places[previous], places[number], places[following]], axis=1)
+
+
+def _mask(order: SortedTokens, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Which places of the keys each query sees; an empty query sees the first key, for its softmax to be finite."""
+    mask = order.allowed(queries[:, :, None], keys[:, None, :])
+    mask[..., 0] |= queries == len(order.line)
+    return mask
+
+
+def _index(places: np.ndarray, tokens: int) -> Tensor:
+    return torch.from_numpy(np.where(places < tokens, places, 0).reshape(-1))

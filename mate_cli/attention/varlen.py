@@ -1,0 +1,178 @@
+"""Exact sparse attention for CUDA by flash kernels over sequences of varying length.
+
+A line is a sequence, so nothing is padded. Table tokens attend to their line and to the question in two calls,
+whose results are merged by their log-sum-exp; the question attends to its document in a third. The kernel's own
+backward pass, given the merged output and log-sum-exp, yields the exact gradient of each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mate_cli.attention.order import sort_by_line
+from mate_cli.attention.pattern import Kind, Pattern
+from mate_cli.attention.plan import Layout, Plan
+from mate_cli.errors import UserError
+
+
+class Part(NamedTuple):
+    """Sequences of queries against sequences of keys, one kernel call."""
+
+    key_index: Tensor  # int64 [keys]
+    query_starts: Tensor  # int32 [sequences + 1]
+    key_starts: Tensor  # int32 [sequences + 1]
+    longest_query: int
+    longest_key: int
+
+
+class Stage(NamedTuple):
+    """Queries and the parts that hold their keys; no key of a query is in two parts."""
+
+    query_index: Tensor  # int64 [queries]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class VarlenPlan(Plan):
+    """
+    Attributes:
+        stages: of each of ``kinds``; every real token is a query of one stage.
+    """
+
+    backend: ClassVar[str] = "varlen"
+    kinds: tuple[Kind, ...]
+    stages: tuple[tuple[Stage, ...], ...]
+
+
+def varlen_plan(layout: Layout, kinds: tuple[Kind, ...]) -> VarlenPlan:
+    """The kernel calls of every kind of head.
+
+    Raises:
+        UserError: a kind whose keys are no line.
+        ValueError: a document has no question token: the kernel cannot merge an empty part.
+    """
+    spans = layout.spans()
+    real = np.flatnonzero(layout.document >= 0)
+    asked = real[layout.segment[real] == 0]
+    if len(np.unique(layout.document[asked])) < len(spans):
+        raise ValueError("a document has no question")
+    stages = {kind: tuple(_stages(kind, layout, real, asked, len(spans))) for kind in set(kinds)}
+    return VarlenPlan(len(layout.document), kinds, tuple(stages[kind] for kind in kinds))
+
+
+def attend_varlen(qkv: Tensor, plan: VarlenPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+    """See ``attend``; bfloat16 or float16, as the kernel needs it.
+
+    Raises:
+        ValueError: dropout is asked for; only ``eager`` has it.
+    """
+    if dropout:
+        raise ValueError("varlen has no attention dropout")
+    head_dim = qkv.shape[1] // (3 * pattern.heads)
+    widths = [3 * group.heads * head_dim for group in pattern.groups]
+    outputs = []
+    for group, rows in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
+        stages = plan.stages[plan.kinds.index(group.kind)]
+        outputs.append(_VarlenAttention.apply(rows.unflatten(1, (3, group.heads, head_dim)), stages))
+    return torch.cat(outputs, 1)
+
+
+class _VarlenAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, stages: tuple[Stage, ...]) -> Tensor:
+        output = rows.new_zeros(len(rows), *rows.shape[2:])
+        log_sums = []
+        for stage in stages:
+            states, log_sum = _forward(rows, stage)
+            output.index_copy_(0, stage.query_index, states)
+            log_sums.append(log_sum)
+        ctx.stages = stages
+        ctx.save_for_backward(rows, output, *log_sums)
+        return output.flatten(1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        rows, output, *log_sums = ctx.saved_tensors
+        grad_output = gradients[0].unflatten(1, output.shape[1:])
+        # Questions sum over many lines: bfloat16 would lose digits.
+        grad = torch.zeros_like(rows, dtype=torch.promote_types(rows.dtype, torch.float32))
+        for stage, log_sum in zip(ctx.stages, log_sums, strict=True):
+            _backward(rows, output, grad_output, log_sum, stage, grad)
+        return grad.to(rows.dtype), None
+
+
+def _forward(rows: Tensor, stage: Stage) -> tuple[Tensor, Tensor]:
+    """Output ``[queries, heads, head_dim]`` and log-sum-exp ``[heads, queries]`` over all parts."""
+    query = rows[:, 0].index_select(0, stage.query_index)
+    results = [kernel_forward(query, *_keys(rows, part), part) for part in stage.parts]
+    if len(results) == 1:
+        return results[0]
+    log_sum = torch.stack([own for _, own in results]).logsumexp(0)
+    merged = torch.stack([states * (own - log_sum).exp().T[..., None] for states, own in results]).sum(0)
+    return merged.to(rows.dtype), log_sum
+
+
+def _backward(rows: Tensor, output: Tensor, grad_output: Tensor, log_sum: Tensor, stage: Stage, grad: Tensor) -> None:
+    """Add what the queries of a stage give to ``grad``, ``[tokens, 3, heads, head_dim]``."""
+    query, states, grad_states = (x.index_select(0, stage.query_index) for x in (rows[:, 0], output, grad_output))
+    for part in stage.parts:
+        key, value = _keys(rows, part)
+        grads = kernel_backward(grad_states, query, key, value, states, log_sum, part)
+        indices = (stage.query_index, part.key_index, part.key_index)
+        for number, (index, gradient) in enumerate(zip(indices, grads, strict=True)):
+            grad[:, number].index_add_(0, index, gradient.to(grad.dtype))
+
+
+def kernel_forward(query: Tensor, key: Tensor, value: Tensor, part: Part) -> tuple[Tensor, Tensor]:
+    """Flash attention of ``[n, heads, head_dim]`` by sequence: output, log-sum-exp ``[heads, queries]``."""
+    output, log_sum, *_ = torch.ops.aten._flash_attention_forward(query, key, value, *part[1:], 0.0, False, False)
+    return output, log_sum
+
+
+def kernel_backward(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, log_sum: Tensor, part: Part
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of query, key and value for this part of the keys."""
+    state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # of the dropout that there is not
+    return torch.ops.aten._flash_attention_backward(
+        grad, query, key, value, output, log_sum, *part[1:], 0.0, False, state, state
+    )
+
+
+def _keys(rows: Tensor, part: Part) -> tuple[Tensor, Tensor]:
+    chosen = rows[:, 1:].index_select(0, part.key_index)
+    return chosen[:, 0], chosen[:, 1]
+
+
+def _stages(kind: Kind, layout: Layout, real: np.ndarray, asked: np.ndarray, documents: int) -> Iterator[Stage]:
+    if kind == "row_or_column":
+        raise UserError("model.attention.backend=varlen cannot do 'row_or_column' heads; take flex or dense")
+
+    def by_document(tokens: np.ndarray) -> np.ndarray:
+        return np.bincount(layout.document[tokens], minlength=documents)
+
+    if kind == "full":
+        yield Stage(torch.from_numpy(real), (_part(real, by_document(real), by_document(real)),))
+        return
+    order = sort_by_line(kind, layout)
+    tokens = order.tokens[~order.is_question[order.tokens]]
+    if len(tokens):
+        change = (np.diff(layout.document[tokens]) != 0) | (np.diff(order.line[tokens]) != 0)
+        lines = np.diff(np.r_[0, np.flatnonzero(change) + 1, len(tokens)])
+        own, question = _part(tokens, lines, lines), _part(asked, by_document(tokens), by_document(asked))
+        yield Stage(torch.from_numpy(tokens), (own, question))
+    yield Stage(torch.from_numpy(asked), (_part(real, by_document(asked), by_document(real)),))
+
+
+def _part(keys: np.ndarray, query_lengths: np.ndarray, key_lengths: np.ndarray) -> Part:
+    query_starts, key_starts = (
+        torch.from_numpy(np.r_[0, np.cumsum(lengths)].astype(np.int32)) for lengths in (query_lengths, key_lengths)
+    )
+    longest = int(query_lengths.max(initial=0)), int(key_lengths.max(initial=0))
+    return Part(torch.from_numpy(keys), query_starts, key_starts, *longest)

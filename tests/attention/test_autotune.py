@@ -1,0 +1,81 @@
+"""The trial that picks a backend, and what is remembered of it."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from mate_cli.attention import BACKENDS, HeadGroup, Pattern, full_pattern, mate_pattern
+from mate_cli.attention import autotune as tuning
+from mate_cli.attention.autotune import autotune, candidates, measure
+from tests.attention.layouts import document, layout
+
+ROW_OR_COLUMN = Pattern((HeadGroup("row_or_column", 2),))
+
+
+@pytest.fixture
+def batch():
+    return layout([document(5, True, 6, 4, np.random.default_rng(0))], [2])
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """Trials in which `ragged` wins, and how many there were."""
+    made = []
+
+    def trial(*arguments):
+        made.append(arguments)
+        return {"dense": 2.0, "ragged": 1.0, "blocks": 3.0}
+
+    monkeypatch.setattr(tuning, "measure", trial)
+    return made
+
+
+def choose(batch, memory):
+    return autotune(batch, mate_pattern(4), 16, torch.float32, "cpu", memory)
+
+
+def test_the_fastest_is_taken_and_remembered(batch, trials, tmp_path):
+    memory = tmp_path / "cache" / "autotune.json"
+    assert [choose(batch, memory), choose(batch, memory)] == ["ragged", "ragged"]
+    assert len(trials) == 1
+    assert list(json.loads(memory.read_text()).values()) == ["ragged"]
+    assert [file.name for file in memory.parent.iterdir()] == ["autotune.json"]
+
+
+def test_other_batches_have_other_answers(batch, trials, tmp_path):
+    longer = layout([document(5, True, 60, 4, np.random.default_rng(0))], [2])
+    for own in (batch, longer, batch, longer):
+        choose(own, tmp_path / "autotune.json")
+    assert len(trials) == 2
+
+
+@pytest.mark.parametrize("content", ["no JSON", "[]", '{"%s": "fast"}'])
+def test_a_memory_that_makes_no_sense_is_measured_anew(batch, trials, tmp_path, content):
+    memory = tmp_path / "autotune.json"
+    choose(batch, memory)
+    (key,) = json.loads(memory.read_text())
+    memory.write_text(content.replace("%s", key))
+    assert choose(batch, memory) == "ragged"
+    assert len(trials) == 2
+
+
+def test_a_memory_that_cannot_be_written_stops_nothing(batch, trials, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert choose(batch, tmp_path / "file" / "autotune.json") == "ragged"
+
+
+def test_candidates_are_exact_and_run_there():
+    assert candidates(mate_pattern(4), torch.float32, "cpu") == ["dense", "ragged", "blocks"]
+    assert candidates(ROW_OR_COLUMN, torch.float32, "cpu") == ["dense"]
+    assert candidates(mate_pattern(4), torch.float32, "cuda") == ["dense", "flex"]
+    assert candidates(full_pattern(4), torch.bfloat16, "cuda") == ["dense", "flex", "varlen"]
+    for name in candidates(mate_pattern(4), torch.float32, "cpu"):
+        assert not BACKENDS[name].needs_gpu
+
+
+def test_a_trial_times_every_candidate(batch):
+    seconds = measure(batch, mate_pattern(4), 16, torch.float32, "cpu")
+    assert set(seconds) == {"dense", "ragged", "blocks"}
+    assert all(0 < taken < 60 for taken in seconds.values())
