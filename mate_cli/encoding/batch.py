@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mate_cli.attention import Kind, Layout, Plan, build_plan
+from mate_cli.attention import Layout, Plan, Planner
 from mate_cli.encoding.features import TOKEN_TYPES
 
 
@@ -23,7 +23,7 @@ class Batch:
         token_types: int64 ``[tokens, 7]`` in the order of ``TOKEN_TYPES``; rows and columns unclamped.
         positions: int64 ``[tokens]``.
         document: int64 ``[tokens]``, which example of the batch.
-        cell: int64 ``[tokens]``, which of the batch's body cells; -1 in questions and headers.
+        cell: int64 ``[tokens]``, which of the batch's body cells; -1 in questions, headers and histogram rows.
         cell_document, cell_row, cell_column: int64 ``[cells]``; rows and columns of the body from 0.
         is_candidate: bool ``[cells]``.
         ids: the ids of the examples.
@@ -57,17 +57,21 @@ class Batch:
         return [(name, value) for name, value in values if isinstance(value, Tensor)]
 
 
+def layout_of(rows: Sequence[Mapping[str, Any]]) -> Layout:
+    """The layout of rows as ``row_of`` gives them, packed in their order."""
+    document = np.repeat(np.arange(len(rows)), [len(row["input_ids"]) for row in rows])
+    return Layout(document, *(_joined(rows, name).astype(np.int64) for name in ("row", "column", "segment")))
+
+
 class Collator:
     """Rows of the cache to a ``Batch``; runs, with the planning, in the workers of the data loader.
 
     Args:
-        kinds: the attention kinds of the model's head groups.
-        backend: the attention backend, or ``auto``.
-        device: where the plan will be used.
+        planner: makes the plan that the model's attention takes.
     """
 
-    def __init__(self, kinds: tuple[Kind, ...], backend: str = "auto", device: str = "cpu") -> None:
-        self.kinds, self.backend, self.device = kinds, backend, device
+    def __init__(self, planner: Planner) -> None:
+        self.planner = planner
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> Batch:
         """Concatenate rows as ``row_of`` gives them, one or more."""
@@ -77,8 +81,7 @@ class Collator:
         for number, name in enumerate(TOKEN_TYPES):
             types[:, number] = _joined(rows, name)
         segment, column, row = types[:, 0], types[:, 1], types[:, 2]
-        cell, first = _number_cells(document, row, column)
-        plan = build_plan(Layout(document, row, column, segment), self.kinds, self.backend, self.device)
+        cell, first = _number_cells(document, row, column, segment)
         return Batch(
             input_ids=torch.from_numpy(_joined(rows, "input_ids").astype(np.int64)),
             token_types=torch.from_numpy(types),
@@ -90,7 +93,7 @@ class Collator:
             cell_column=torch.from_numpy(column[first] - 1),
             is_candidate=torch.from_numpy(_joined(rows, "labels")[first] > 0),
             ids=[str(row["id"]) for row in rows],
-            plan=plan,
+            plan=self.planner(Layout(document, row, column, segment)),
         )
 
 
@@ -98,13 +101,15 @@ def _joined(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
     return np.concatenate([np.asarray(row[name]) for row in rows])
 
 
-def _number_cells(document: np.ndarray, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _number_cells(
+    document: np.ndarray, row: np.ndarray, column: np.ndarray, segment: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The body cell of each token, -1 where none, and the first token of each body cell.
 
     The tokens of a cell are neighbours, and no two neighbouring cells share row, column and document.
     """
     changes = np.ones(len(row), dtype=bool)
     changes[1:] = (np.diff(row) != 0) | (np.diff(column) != 0) | (np.diff(document) != 0)
-    is_body = row > 0
+    is_body = (row > 0) & (segment == 1)
     is_first = changes & is_body
     return np.where(is_body, np.cumsum(is_first) - 1, -1), np.flatnonzero(is_first)

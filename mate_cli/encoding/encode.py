@@ -10,6 +10,7 @@ import numpy as np
 from mate_cli.encoding.answer_in_input import AnswerSearch
 from mate_cli.encoding.expansion import SentenceRanker, expand
 from mate_cli.encoding.features import ARRAYS, Encoded, EncodingOptions, Features
+from mate_cli.encoding.histogram import histogram_row
 from mate_cli.encoding.linearize import TableText, linearize
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.tables.table import Example
@@ -74,15 +75,16 @@ def _table_texts(examples: Sequence[Example], options: EncodingOptions) -> list[
 def _texts_of_table(examples: list[Example], options: EncodingOptions) -> list[list[str]]:
     """The cell texts of examples about one table."""
     table, passages = examples[0].table, examples[0].passages
+    last = histogram_row(table) if options.histogram_row and options.input != "passages" else []
     if options.input == "table" or not passages or not options.sentences:
-        return [expand(table, {}, (), options.input)] * len(examples)
+        return [expand(table, {}, (), options.input) + last] * len(examples)
     ranker = SentenceRanker(passages)
     chosen = ranker.top([example.question for example in examples], options.sentences)
-    return [expand(table, ranker.by_link, own, options.input) for own in chosen]
+    return [expand(table, ranker.by_link, own, options.input) + last for own in chosen]
 
 
 def _place(example: Example, question: int, cells: np.ndarray) -> TableText:
     columns = example.table.num_columns
     is_candidate = np.zeros(len(cells), dtype=bool)
     is_candidate[[(row + 1) * columns + column for row, column in example.candidates]] = True
-    return TableText(example.table.id, columns, question, cells, is_candidate)
+    return TableText(example.table.id, example.table.num_rows, columns, question, cells, is_candidate)

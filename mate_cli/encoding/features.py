@@ -34,6 +34,8 @@ class EncodingOptions:
             ``passages`` keeps the header and in each body cell only its chosen sentences.
         reset_positions: whether positions start again in every cell (checklist 14).
         max_positions: size of the position table; in cells longer than that its last entry repeats.
+        histogram_row: whether a row of value counts is added at the bottom of the table (checklist 48); not where
+            ``input`` is ``passages``, as it would give the table away.
 
     Raises:
         UserError: a value is out of range, or absolute positions do not reach ``max_tokens``.
@@ -44,6 +46,7 @@ class EncodingOptions:
     input: Input = "both"
     reset_positions: bool = True
     max_positions: int = 512
+    histogram_row: bool = False
 
     def __post_init__(self) -> None:
         if self.max_tokens < 3 or self.sentences < 0 or self.max_positions < 1:
@@ -62,7 +65,7 @@ class Features:
     """One example as integer arrays ``[tokens]``, int32: [CLS] question [SEP], header row, body rows.
 
     Attributes:
-        segment: 0 in the question, 1 in the table.
+        segment: 0 in the question, 1 in the table, 2 in the histogram row, whose cells are no body cells.
         column, row: 1-based in the table, the header is row 0, both 0 in the question; never clamped.
         prev_label, column_rank, inv_column_rank, numeric_relation: all 0 so far.
         position: index into the position table.

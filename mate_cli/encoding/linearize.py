@@ -16,12 +16,14 @@ class TableText:
     """Where the texts of one example are among the pieces of a batch.
 
     Attributes:
+        rows: of the body; a row that ``cells`` has beyond them is a histogram row.
         question: number of the question's text.
         cells: numbers of the cells' texts, int64 ``[(rows + 1) * columns]``, header first, row-major.
         is_candidate: bool, as ``cells``.
     """
 
     table_id: str
+    rows: int
     columns: int
     question: int
     cells: np.ndarray
@@ -60,8 +62,8 @@ def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, opt
     """The arrays, given the kept ids, the length of the question part and the cell of each table token."""
     zeros = np.zeros(len(ids), dtype=np.int32)
     segment, row, column, labels = zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy()
-    segment[head:] = 1
     row[head:], column[head:] = np.divmod(cell, max(text.columns, 1))
+    segment[head:] = np.where(row[head:] > text.rows, 2, 1)
     column[head:] += 1
     labels[head:] = text.is_candidate[cell]
     return Features(

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from transformers import PretrainedConfig
 
-from mate_cli.attention import Pattern, full_pattern, mate_pattern
+from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
 
 # Segment, column, row, previous label, column rank, inverse column rank, numeric relation (checklist 2).
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
-PATTERN_FAMILIES = ("mate", "full")
+HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
 
 
 class MateConfig(PretrainedConfig):
     """What ``config.json`` of a model says.
 
-    ``heads`` is ``mate`` (row heads and column heads, paper section 3) or ``full`` (TAPAS);
-    ``row_heads_ratio`` is the share of row heads (checklist 5). MATE adds no parameters (checklist 13).
+    Attributes:
+        heads: ``mate`` (row heads and column heads, paper section 3), ``full`` (TAPAS), ``row_or_column`` (SAT's
+            one mask), ``linformer``, ``table_etc``. MATE adds no parameters (checklist 13).
+        row_heads_ratio: share of row heads of ``mate`` (checklist 5).
+        linformer_k, linformer_tokens: columns and rows of the projection, K and the longest input.
+        table_etc_radius: tokens on either side that a token attends to.
+        text_only: of the type embeddings only the segment's is there (SAT).
+        histogram_row: the input has a row of value counts at the bottom of the table (SAT).
     """
 
     model_type = "mate"
@@ -37,15 +43,22 @@ class MateConfig(PretrainedConfig):
     reset_position_index_per_cell: bool = True
     heads: str = "mate"
     row_heads_ratio: float = 0.5
+    linformer_k: int = 256
+    linformer_tokens: int = 2048
+    table_etc_radius: int = 84
+    text_only: bool = False
+    histogram_row: bool = False
 
     def pattern(self) -> Pattern:
         """Which tokens each head attends to.
 
         Raises:
-            ValueError: ``heads`` is none of ``PATTERN_FAMILIES``.
+            ValueError: ``heads`` says something else than a pattern, or nothing that is known.
         """
-        if self.heads not in PATTERN_FAMILIES:
-            raise ValueError(f"heads is {self.heads!r}, not one of {', '.join(PATTERN_FAMILIES)}")
+        if self.heads == "mate":
+            return mate_pattern(self.num_attention_heads, self.row_heads_ratio)
         if self.heads == "full":
             return full_pattern(self.num_attention_heads)
-        return mate_pattern(self.num_attention_heads, self.row_heads_ratio)
+        if self.heads == "row_or_column":
+            return Pattern((HeadGroup("row_or_column", self.num_attention_heads),))
+        raise ValueError(f"heads={self.heads!r} is no pattern")

@@ -1,6 +1,7 @@
 """The input of the encoder: word, position and seven token-type embeddings (checklist 2, 14).
 
-Shapes: T tokens, H hidden.
+A text-only model has none of the seven but the segment, which tells question, table and histogram row apart
+(checklist 47; positions restart in every cell all the same, where the paper is silent). Shapes: T tokens, H hidden.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ class Embeddings(nn.Module):
         super().__init__()
         self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
-        for number, size in enumerate(config.type_vocab_sizes):
+        self.type_vocab_sizes = tuple(config.type_vocab_sizes)[: 1 if config.text_only else None]
+        for number, size in enumerate(self.type_vocab_sizes):
             setattr(self, f"token_type_embeddings_{number}", nn.Embedding(size, config.hidden_size))
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
-        self.type_vocab_sizes = tuple(config.type_vocab_sizes)
 
     def forward(self, input_ids_T: Tensor, token_types_T7: Tensor, positions_T: Tensor) -> Tensor:
         """int64 indices to float ``[tokens, hidden]``; positions count from 0 in each cell."""
@@ -35,7 +36,7 @@ class Embeddings(nn.Module):
     def clamped(self, token_types_T7: Tensor) -> Tensor:
         """How many indices lie beyond their table: an int64 scalar on the tensor's device."""
         sizes = torch.tensor(self.type_vocab_sizes, device=token_types_T7.device)
-        return (token_types_T7 >= sizes).sum()
+        return (token_types_T7[:, : len(sizes)] >= sizes).sum()
 
 
 def reset_positions(column: Tensor, row: Tensor, max_positions: int) -> Tensor:

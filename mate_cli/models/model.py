@@ -10,10 +10,11 @@ from transformers import PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from mate_cli.attention import Layout, Plan, build_plan
+from mate_cli.attention import Layout, Plan
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.embeddings import Embeddings, reset_positions
 from mate_cli.models.encoder import Encoder, Pooler
+from mate_cli.models.variants import make_planner
 
 
 class MatePreTrainedModel(PreTrainedModel):
@@ -28,7 +29,7 @@ class MatePreTrainedModel(PreTrainedModel):
         # Through Hugging Face's functions, which leave alone what a checkpoint has filled.
         if isinstance(module, nn.Linear | nn.Embedding):
             init.normal_(module.weight, 0.0, self.config.initializer_range)
-            if isinstance(module, nn.Linear):
+            if isinstance(module, nn.Linear) and module.bias is not None:
                 init.zeros_(module.bias)
         elif isinstance(module, nn.LayerNorm):
             init.ones_(module.weight)
@@ -100,4 +101,4 @@ class MateModel(MatePreTrainedModel):
         # Numbered without gaps, should an example be all padding.
         _, document = torch.unique(keep.nonzero()[:, 0], return_inverse=True)
         layout = Layout(document.cpu().numpy(), row, column, segment)
-        return build_plan(layout, self.config.pattern().kinds, backend, keep.device.type).to(keep.device)
+        return make_planner(self.config, backend, keep.device.type)(layout).to(keep.device)

@@ -20,8 +20,9 @@ from transformers import TapasConfig
 
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
-from mate_cli.models.configuration import PATTERN_FAMILIES, TYPE_VOCAB_SIZES, MateConfig
+from mate_cli.models.configuration import HEADS, TYPE_VOCAB_SIZES, MateConfig
 from mate_cli.models.encoder import ACTIVATIONS
+from mate_cli.models.variants import ADDED_PARAMETERS
 
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
 
@@ -42,9 +43,14 @@ _SIZES = (
     "num_attention_heads",
     "intermediate_size",
     "max_position_embeddings",
+    "linformer_k",
+    "linformer_tokens",
+    "table_etc_radius",
 )
+_SWITCHES = ("text_only", "histogram_row")
 _CONFIG_FIELDS = (
     *_SIZES,
+    *_SWITCHES,
     "hidden_act",
     "type_vocab_sizes",
     "initializer_range",
@@ -167,7 +173,7 @@ def load_weights(model: MateForCellSelection, folder: Path) -> LoadReport:
         tuple(sorted(set(own) - set(fitting))),
         tuple(sorted(set(stored) - set(fitting))),
     )
-    missing = [name for name in report.new if name.startswith(_CORE)]
+    missing = [name for name in report.new if name.startswith(_CORE) and not _is_added(name)]
     if missing:
         raise UserError(
             f"the weights of {folder} are not those of a BERT, MiniLM or TAPAS encoder: "
@@ -269,10 +275,11 @@ def _config_fault(fields: dict[str, Any]) -> str | None:
             return f"{name} is {size!r}"
     if sizes["hidden_size"] % sizes["num_attention_heads"]:
         return "hidden_size is no multiple of num_attention_heads"
-    choices = {"hidden_act": tuple(ACTIVATIONS), "heads": PATTERN_FAMILIES}
+    choices: dict[str, tuple[Any, ...]] = {"hidden_act": tuple(ACTIVATIONS), "heads": HEADS}
+    choices |= dict.fromkeys(_SWITCHES, (False, True))
     for name, known in choices.items():
         if fields.get(name, known[0]) not in known:
-            return f"{name} is {fields[name]!r}, known are {', '.join(known)}"
+            return f"{name} is {fields[name]!r}, known are {', '.join(map(str, known))}"
     types = fields.get("type_vocab_sizes", TYPE_VOCAB_SIZES)
     if not isinstance(types, list | tuple) or len(types) != len(TYPE_VOCAB_SIZES):
         return f"type_vocab_sizes is {types!r}, not {len(TYPE_VOCAB_SIZES)} sizes"
@@ -311,6 +318,10 @@ def _segment_table(of_bert: Tensor, own: Tensor) -> Tensor:
     if of_bert.shape[1:] != own.shape[1:]:
         return of_bert
     return torch.cat([of_bert.to(own), own[len(of_bert) :]])[: len(own)]
+
+
+def _is_added(name: str) -> bool:
+    return any(f".{part}." in name for part in ADDED_PARAMETERS)
 
 
 def _check_shapes(stored: dict[str, Tensor], own: dict[str, Tensor], folder: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mate_cli.attention import PatternPlanner
 from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import TOKEN_TYPES, EncodingOptions
@@ -39,7 +40,7 @@ def rows_of(examples: list[Example], tokenizer: CellTokenizer) -> list[dict[str,
 @given(many=st.lists(examples(), min_size=1, max_size=5))
 def test_batch_holds_its_examples(tokenizer: CellTokenizer, many: list[Example]) -> None:
     rows = rows_of(many, tokenizer)
-    batch = Collator(("row", "column"))(rows)
+    batch = Collator(PatternPlanner(("row", "column")))(rows)
     assert batch.ids == [example.id for example in many]
     for number, row in enumerate(rows):
         own = batch.document == number
@@ -54,7 +55,7 @@ def test_batch_holds_its_examples(tokenizer: CellTokenizer, many: list[Example])
 @given(many=st.lists(examples(), min_size=1, max_size=5))
 def test_cells_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None:
     """The body cells are all there, row-major, document by document; tokens point to their own."""
-    batch = Collator(("full",))(rows_of(many, tokenizer))
+    batch = Collator(PatternPlanner(("full",)))(rows_of(many, tokenizer))
     expected = [
         (number, row, column, (row, column) in example.candidates)
         for number, example in enumerate(many)
@@ -75,7 +76,7 @@ def test_cells_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None
 def small_batch(tokenizer: CellTokenizer) -> Batch:
     table = Table("t", (Cell("x"), Cell("y")), ((Cell("red"), Cell("new york")),))
     example = Example("q", "who", table, candidates=((0, 1),))
-    return Collator(("row", "column"), "dense")(rows_of([example, example], tokenizer))
+    return Collator(PatternPlanner(("row", "column"), "dense"))(rows_of([example, example], tokenizer))
 
 
 def test_types(tokenizer: CellTokenizer) -> None:
@@ -101,7 +102,7 @@ def test_rows_from_arrow_may_have_other_integer_types(tokenizer: CellTokenizer) 
     table = Table("t", (Cell("x"),), ((Cell("red"),),))
     (row,) = rows_of([Example("q", "who", table)], tokenizer)
     small = {key: value.astype(np.uint8) if isinstance(value, np.ndarray) else value for key, value in row.items()}
-    one, other = Collator(("row",))([row]), Collator(("row",))([small])
+    one, other = Collator(PatternPlanner(("row",)))([row]), Collator(PatternPlanner(("row",)))([small])
     assert torch.equal(one.token_types, other.token_types)
     assert torch.equal(one.input_ids, other.input_ids)
 

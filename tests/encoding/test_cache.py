@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mate_cli.attention import PatternPlanner
 from mate_cli.encoding import writer
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.cache import EncodedSplit, open_cache
@@ -173,7 +174,7 @@ def test_a_cache_that_cannot_be_written(opened: Open, tmp_path: Path) -> None:
 
 def test_rows_make_batches(opened: Open) -> None:
     rows = opened().dataset
-    batch = Collator(("row", "column"))(rows.__getitems__([0, 5, 6]))
+    batch = Collator(PatternPlanner(("row", "column")))(rows.__getitems__([0, 5, 6]))
     assert batch.ids == [rows[0]["id"], rows[5]["id"], rows[6]["id"]]
     assert len(batch.input_ids) == sum(int(rows[i]["length"]) for i in (0, 5, 6))
 

@@ -52,14 +52,6 @@ def test_the_backends_agree_through_the_whole_model(small_config, padded_tables,
             torch.testing.assert_close(other_grads[name], grad, atol=1e-10, rtol=1e-10)
 
 
-def test_a_document_does_not_see_its_neighbours(small_config, padded_tables):
-    model = MateModel(small_config()).double().eval()
-    together = model(**padded_tables).last_hidden_state
-    for number in range(3):
-        alone = model(**{name: tensor[number : number + 1] for name, tensor in padded_tables.items()})
-        torch.testing.assert_close(alone.last_hidden_state[0], together[number], atol=1e-12, rtol=0)
-
-
 def test_an_example_of_padding_alone_changes_nothing(small_config, padded_tables):
     model = MateModel(small_config()).double().eval()
     expected = model(**padded_tables).last_hidden_state[[0, 2]]

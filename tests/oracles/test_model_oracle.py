@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from mate_cli.attention import HeadGroup, Pattern
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MateModel
 
@@ -67,6 +66,8 @@ def model_of(weights, max_position_embeddings=64, **changes):
         elif "LayerNorm" in variable:
             variable = variable.replace("/weight", "/gamma").replace("/bias", "/beta")
             state[name] = torch.tensor(weights[variable])
+        elif "seq_projection" in variable:
+            state[name] = torch.tensor(weights[variable.replace("seq_projection/weight", "proj_seq_length/kernel")])
         elif variable.endswith("/weight"):
             state[name] = torch.tensor(weights[variable.replace("/weight", "/kernel")].T)
         else:
@@ -116,8 +117,15 @@ def test_embeddings_and_first_layer(weights, io, variant):
 
 
 @pytest.mark.parametrize("backend", ["eager", "dense"])
-def test_row_or_column_heads(weights, io, backend, monkeypatch):
-    """The release's same_colum_or_row, which SAT will use."""
-    monkeypatch.setattr(MateConfig, "pattern", lambda config: Pattern((HeadGroup("row_or_column", 4),)))
-    output = model_of(weights)(**inputs_of(io), backend=backend)
+def test_row_or_column_heads(weights, io, backend):
+    """The release's same_colum_or_row, which SAT uses."""
+    output = model_of(weights, heads="row_or_column")(**inputs_of(io), backend=backend)
     assert_real_tokens_equal(output.last_hidden_state, io["sat_reset__sequence_output"], io)
+
+
+def test_linformer(weights, io):
+    model = model_of(weights, heads="linformer", linformer_tokens=48, linformer_k=10)
+    output = model(**inputs_of(io))
+    assert_real_tokens_equal(output.last_hidden_state, io["linformer_k10__sequence_output"], io)
+    pooled = output.pooler_output.detach().numpy()
+    np.testing.assert_allclose(pooled, io["linformer_k10__pooled_output"], atol=1e-5)

@@ -1,0 +1,61 @@
+"""Linformer (paper 4.3, spec 2.5): keys and values of a document are projected from its tokens to K places.
+
+Every query attends to all K places; there is no mask. A document of n tokens takes the first n rows of the
+projection. Padding is in no document, so it contributes nothing, as in the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch.nn.functional as F
+from torch import Tensor
+
+from mate_cli.attention.eager import attend_documents, document_masks
+from mate_cli.attention.pattern import full_pattern
+from mate_cli.attention.plan import DocumentPlan, Layout, Plan, document_plan
+from mate_cli.errors import UserError
+
+
+@dataclass(frozen=True)
+class LinformerPlan(DocumentPlan):
+    backend: ClassVar[str] = "linformer"
+
+
+@dataclass(frozen=True)
+class LinformerPlanner:
+    """Plans batches whose documents have at most ``tokens`` tokens, the rows of the projection."""
+
+    tokens: int
+
+    def __call__(self, layout: Layout) -> Plan:
+        longest = int(np.diff(layout.spans(), axis=1).max(initial=0))
+        if longest > self.tokens:
+            raise UserError(
+                f"an example has {longest} tokens; this Linformer was made for {self.tokens} and reads no more "
+                "(its projection has a row for each): train it with a larger max_tokens"
+            )
+        return document_plan(LinformerPlan, layout, ())
+
+
+def attend_linformer(qkv: Tensor, projection: Tensor, plan: LinformerPlan, heads: int, dropout: float = 0.0) -> Tensor:
+    """Multi-head attention to projected keys and values.
+
+    Args:
+        qkv: ``[tokens, 3 * hidden]``, query | key | value, heads in order within each.
+        projection: ``[S, K]``, of keys and values and of all heads.
+        dropout: share of attention probabilities dropped.
+
+    Returns:
+        ``[tokens, hidden]``; zero at padding.
+    """
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        del mask
+        to_places = projection[: key.shape[1]].T
+        key, value = to_places @ key, to_places @ value
+        return F.scaled_dot_product_attention(query[None], key[None], value[None], dropout_p=dropout)[0]
+
+    return attend_documents(qkv, plan, full_pattern(heads), document_masks(plan, ("full",)), attend)

@@ -1,0 +1,203 @@
+"""TableETC (paper 4.3): a local window for every token, and a global token for every row and every column.
+
+Of the 256 global tokens of a document the first half belongs to rows, the second half to columns. A token attends
+to all global tokens and to the tokens at most ``radius`` before or behind it; a global token attends to its whole
+document. The relative position of a pair has a vector for each head that is added to the key, as in ETC.
+
+Where the paper is silent: row r (0 is the header) and column c (from 1) belong to the global tokens r and c - 1,
+modulo 128; a global token without a token of its own is padding, as in ETC, so that it need not be computed;
+positions are offsets in tokens up to 12 either way (ETC's limit), "mine" between a token and the global tokens of
+its row and column (the paper's special value), and "another" for every other pair with a global token.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mate_cli.attention.plan import Layout, Plan
+
+GLOBALS = 256
+FARTHEST = 12
+MINE, ANOTHER = 2 * FARTHEST + 1, 2 * FARTHEST + 2
+LABELS = 2 * FARTHEST + 3
+_CLOSED = LABELS  # of a pair that does not attend
+
+
+class Memory(NamedTuple):
+    """The g global tokens of one document of n tokens."""
+
+    start: int
+    end: int
+    first_global: int
+    end_global: int
+    labels: Tensor  # uint8 [1, g, n + g]: against the document's tokens, then its global tokens
+
+
+@dataclass(frozen=True)
+class TableEtcPlan(Plan):
+    """B blocks of R queries, each with K = G + 3 R keys: global tokens, previous, own and next block.
+
+    The global tokens stand behind the packed tokens, document by document. Empty places hold token 0: closed as a
+    key, never read as a query.
+
+    Attributes:
+        slots: int64 ``[global tokens]``, which of the 256 each is.
+        query_index: int64 ``[B * R]``; key_index: int64 ``[B * K]``; labels: uint8 ``[B, 1, R, K]``.
+        output_index: int64 ``[tokens + global tokens]``, place in (block queries, global tokens, zeros).
+    """
+
+    backend: ClassVar[str] = "table_etc"
+    slots: Tensor
+    query_index: Tensor
+    key_index: Tensor
+    labels: Tensor
+    output_index: Tensor
+    memories: tuple[Memory, ...]
+
+
+@dataclass(frozen=True)
+class TableEtcPlanner:
+    """Plans batches for a window of ``radius`` tokens on either side."""
+
+    radius: int
+
+    def __call__(self, layout: Layout) -> Plan:
+        spans, own, tokens = layout.spans(), own_globals(layout), len(layout.document)
+        document, slots = np.divmod(np.unique((layout.document[:, None] * GLOBALS + own)[own >= 0]), GLOBALS)
+        total = tokens + len(slots)
+        queries, local, of_block = _windows(layout, spans, self.radius, total)
+        shared = _by_document(document, len(spans), tokens, total)[of_block]
+        labels = [_labels_to_globals(queries, shared, own, slots), _local_labels(queries, local, self.radius, total)]
+        return TableEtcPlan(
+            tokens=tokens,
+            slots=torch.from_numpy(slots),
+            query_index=_index(queries, total),
+            key_index=_index(np.concatenate([shared, local], axis=1), total),
+            labels=torch.from_numpy(np.concatenate(labels, axis=2))[:, None],
+            output_index=_output_index(queries, tokens, total),
+            memories=tuple(_memories(spans, document, slots, own)),
+        )
+
+
+def own_globals(layout: Layout) -> np.ndarray:
+    """The global tokens of each token's row and column, int64 ``[tokens, 2]``; -1 in questions and padding."""
+    half = GLOBALS // 2
+    own = np.stack([layout.row % half, half + (layout.column - 1) % half], axis=1)
+    in_table = (layout.segment != 0) & (layout.document >= 0)
+    return np.where(in_table[:, None], own, -1)
+
+
+def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: int, dropout: float = 0.0) -> Tensor:
+    """Multi-head attention with relative positions: softmax of ``query (key + relative)^T / sqrt(head_dim)``.
+
+    Args:
+        qkv: ``[tokens + global tokens, 3 * hidden]``, query | key | value, heads in order within each.
+        relative: ``[LABELS, hidden]``, the vector of each relative position.
+        dropout: share of attention probabilities dropped.
+
+    Returns:
+        ``[tokens + global tokens, hidden]``; zero at padding.
+    """
+    query, key, value = qkv.unflatten(1, (3, heads, -1)).unbind(1)
+    query = query / query.shape[-1] ** 0.5
+    by_label = torch.einsum("xhe,lhe->xhl", query, relative.unflatten(1, (heads, -1)))
+    bias = torch.cat([by_label, by_label.new_full((*by_label.shape[:2], 1), -torch.inf)], 2)
+    blocks = len(plan.labels)
+    asking = [_blocks(rows, plan.query_index, blocks) for rows in (query, bias)]
+    asked = [_blocks(rows, plan.key_index, blocks) for rows in (key, value)]
+    windows = _attend(asking, asked, plan.labels, dropout).transpose(1, 2).flatten(0, 1)
+    memories = [_attend_memory([query, bias], [key, value], memory, dropout) for memory in plan.memories]
+    parts = [windows, *memories, windows.new_zeros(1, *windows.shape[1:])]
+    return torch.cat(parts).index_select(0, plan.output_index).flatten(1)
+
+
+def _attend(asking: list[Tensor], asked: list[Tensor], labels: Tensor, dropout: float) -> Tensor:
+    """``[..., heads, queries, head_dim]`` of queries and their scores by label, and of keys and values."""
+    (query, bias), (key, value) = asking, asked
+    scores = query @ key.transpose(-1, -2)
+    scores = scores + bias.gather(-1, labels.long().expand(scores.shape))
+    return F.dropout(scores.softmax(-1), dropout) @ value
+
+
+def _attend_memory(asking: list[Tensor], asked: list[Tensor], memory: Memory, dropout: float) -> Tensor:
+    """The global tokens of a document over all of it, ``[global tokens, heads, head_dim]``."""
+    own = slice(memory.first_global, memory.end_global)
+    asking = [rows[own].transpose(0, 1) for rows in asking]
+    asked = [torch.cat([rows[memory.start : memory.end], rows[own]]).transpose(0, 1) for rows in asked]
+    return _attend(asking, asked, memory.labels, dropout).transpose(0, 1)
+
+
+def _blocks(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
+    """Gather ``[tokens, heads, n]`` to ``[blocks, heads, places, n]``."""
+    return rows.index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
+
+
+def _windows(layout: Layout, spans: np.ndarray, radius: int, empty: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tokens of each block ``[B, R]``, of it and its neighbours ``[B, 3 R]``, and its document ``[B]``."""
+    real = np.flatnonzero(layout.document >= 0)
+    document = layout.document[real]
+    rank = real - spans[document, 0]
+    counts = -(-(spans[:, 1] - spans[:, 0]) // radius)
+    of_block = np.repeat(np.arange(len(spans)), counts)
+    # An empty block before each document and behind the last, so that no neighbour is of another document.
+    places = np.full((len(of_block) + len(spans) + 1, radius), empty)
+    first = np.cumsum(counts) - counts + np.arange(len(spans)) + 1
+    places[first[document] + rank // radius, rank % radius] = real
+    number = np.arange(len(of_block)) + of_block + 1
+    return places[number], np.concatenate([places[number - 1], places[number], places[number + 1]], axis=1), of_block
+
+
+def _by_document(document: np.ndarray, documents: int, tokens: int, empty: int) -> np.ndarray:
+    """The global tokens of each document, ``[documents, most]``; ``document`` is of each global token."""
+    counts = np.bincount(document, minlength=documents)
+    rank = np.arange(len(document)) - (np.cumsum(counts) - counts)[document]
+    table = np.full((documents, counts.max(initial=0)), empty)
+    table[document, rank] = tokens + np.arange(len(document))
+    return table
+
+
+def _labels_to_globals(queries: np.ndarray, shared: np.ndarray, own: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """uint8 ``[B, R, G]``."""
+    mine = np.concatenate([own, np.full((len(slots) + 1, 2), -1)])
+    slot = np.r_[np.full(len(own), -2), slots, -2]
+    is_mine = (mine[queries][:, :, None] == slot[shared][:, None, :, None]).any(-1)
+    is_empty = (shared == len(slot) - 1)[:, None]
+    return np.where(is_empty, _CLOSED, np.where(is_mine, MINE, ANOTHER)).astype(np.uint8)
+
+
+def _local_labels(queries: np.ndarray, local: np.ndarray, radius: int, empty: int) -> np.ndarray:
+    """uint8 ``[B, R, 3 R]``; every key of an empty query is open, so that its softmax is not over nothing."""
+    offset = local[:, None] - queries[:, :, None]
+    is_open = (abs(offset) <= radius) & (local < empty)[:, None]
+    labels = np.where(is_open, offset.clip(-FARTHEST, FARTHEST) + FARTHEST, _CLOSED)
+    labels[queries == empty] = ANOTHER
+    return labels.astype(np.uint8)
+
+
+def _memories(spans: np.ndarray, document: np.ndarray, slots: np.ndarray, own: np.ndarray) -> list[Memory]:
+    memories, first = [], len(own)
+    for number, (start, end) in enumerate(spans.tolist()):
+        mine = slots[document == number]
+        is_mine = (own[None, start:end] == mine[:, None, None]).any(-1)
+        labels = np.full((len(mine), end - start + len(mine)), ANOTHER, np.uint8)
+        labels[:, : end - start][is_mine] = MINE
+        memories.append(Memory(start, end, first, first + len(mine), torch.from_numpy(labels)[None]))
+        first += len(mine)
+    return memories
+
+
+def _output_index(queries: np.ndarray, tokens: int, total: int) -> Tensor:
+    globals_ = queries.size + np.arange(total - tokens)
+    index = np.r_[np.full(tokens, queries.size + len(globals_)), globals_]
+    index[queries[queries < total]] = np.flatnonzero(queries.reshape(-1) < total)
+    return torch.from_numpy(index)
+
+
+def _index(places: np.ndarray, empty: int) -> Tensor:
+    return torch.from_numpy(np.where(places < empty, places, 0).reshape(-1))

@@ -1,0 +1,86 @@
+"""The configuration of a model: its heads, the backend that computes them, and the sizes of each variant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from mate_cli.config_rules import key
+
+BACKENDS = ("auto", "autotune", "eager", "dense", "ragged", "blocks", "varlen", "flex", "bucketed")
+# Sparse models that know nothing of tables: compared in speed and memory, never trained.
+BENCH_HEADS = ("etc", "bigbird", "reformer", "transformer_xl")
+HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc", *BENCH_HEADS)
+# The backends that can compute the heads, where not all can; with "auto" alone: an attention of their own.
+HEAD_BACKENDS = {
+    "full": tuple(name for name in BACKENDS if name != "bucketed"),
+    "row_or_column": ("auto", "autotune", "eager", "dense", "flex"),
+    "linformer": ("auto",),
+    "table_etc": ("auto",),
+    **dict.fromkeys(BENCH_HEADS, ("auto",)),
+}
+
+
+@dataclass
+class AttentionConfig:
+    """How the attention pattern is computed."""
+
+    backend: str = key("auto", "auto: the fastest exact one by rule; autotune: by a trial", choices=BACKENDS)
+
+
+@dataclass
+class BucketedConfig:
+    """The paper's efficient attention, an approximation (attention.backend=bucketed)."""
+
+    global_size: int = key(116, "G: first tokens, in each head's order, that see and are seen by all", low=1)
+    radius: int = key(42, "R: tokens of a bucket, which sees itself and its two neighbours", low=1)
+
+
+@dataclass
+class LinformerConfig:
+    """Linformer's projection (heads=linformer); it is made for the schedule's max_tokens and reads no more."""
+
+    k: int = key(256, "K: keys and values that the tokens are projected to", low=1)
+
+
+@dataclass
+class TableEtcConfig:
+    """TableETC's attention (heads=table_etc): 256 global tokens, and a window for the others."""
+
+    radius: int = key(84, "tokens on either side that a token attends to", low=1)
+
+
+@dataclass
+class SatConfig:
+    """What SAT makes of a table."""
+
+    text_only: bool = key(False, "no embeddings of rows, columns and ranks")
+    histogram: bool = key(False, "a row at the bottom with the most frequent values of each column and their counts")
+
+
+@dataclass
+class ModelConfig:
+    """Which tokens may attend to which."""
+
+    name: str = key(MISSING, "name of the option")
+    heads: str = key(
+        "mate",
+        "mate: row heads and column heads; full: everything attends; row_or_column: one mask for all heads",
+        choices=HEADS,
+    )
+    row_ratio: float = key(0.5, "share of row heads; the rest are column heads", low=0, high=1)
+    attention: AttentionConfig = field(default_factory=AttentionConfig)
+    bucketed: BucketedConfig = field(default_factory=BucketedConfig)
+    linformer: LinformerConfig = field(default_factory=LinformerConfig)
+    table_etc: TableEtcConfig = field(default_factory=TableEtcConfig)
+    sat: SatConfig = field(default_factory=SatConfig)
+
+    def problems(self) -> list[str]:
+        """The backend can compute the heads."""
+        known = HEAD_BACKENDS.get(self.heads, BACKENDS)
+        if self.attention.backend not in BACKENDS or self.attention.backend in known:
+            return []
+        return [
+            f"attention.backend={self.attention.backend} cannot do heads={self.heads}: choose from {', '.join(known)}"
+        ]

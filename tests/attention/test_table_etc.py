@@ -1,0 +1,127 @@
+"""TableETC against a dense reference that has all 256 global tokens, forward and backward, in 64 bits."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mate_cli.attention.table_etc import LABELS, TableEtcPlanner, attend_table_etc
+from tests.attention.test_backends import document, layout, layouts
+
+HEADS, HEAD_DIM = 2, 4
+
+
+def own_slots(row, column, segment):
+    """The global tokens of a token: one of 128 for its row, one of 128 for its column; a question has none."""
+    return () if segment == 0 else (row % 128, 128 + (column - 1) % 128)
+
+
+def label(node, other, radius):
+    """The relative position of two nodes of a document, each (place, own slots) or a global's slot; None: closed."""
+    if isinstance(node, tuple) and isinstance(other, tuple):
+        offset = other[0] - node[0]
+        return max(-12, min(12, offset)) + 12 if abs(offset) <= radius else None
+    for token, slot in ((node, other), (other, node)):
+        if isinstance(token, tuple) and slot in token[1]:
+            return 25
+    return 26
+
+
+def nodes_of(batch, number):
+    """Row of ``qkv`` by node: tokens, then those of the 256 global tokens that have a token."""
+    tokens = np.flatnonzero(batch.document == number).tolist()
+    own = [own_slots(*(int(x[t]) for x in (batch.row, batch.column, batch.segment))) for t in tokens]
+    used = {slot for slots in own for slot in slots}
+    return tokens, [(place, slots) for place, slots in enumerate(own)], [s for s in range(256) if s in used]
+
+
+def dense_reference(qkv, relative, batch, radius):
+    query, key, value = qkv.view(len(qkv), 3, HEADS, HEAD_DIM).unbind(1)
+    relative = relative.view(LABELS, HEADS, HEAD_DIM)
+    output = torch.zeros(len(qkv), HEADS, HEAD_DIM, dtype=qkv.dtype)
+    first = len(batch.document)
+    for number in range(int(batch.document.max()) + 1):
+        tokens, nodes, slots = nodes_of(batch, number)
+        nodes = nodes + slots
+        rows = tokens + list(range(first, first + len(slots)))
+        first += len(slots)
+        labels = [[label(node, other, radius) for other in nodes] for node in nodes]
+        closed = torch.tensor([[x is None for x in line] for line in labels])
+        number_of = torch.tensor([[x or 0 for x in line] for line in labels])
+        keys = key[rows][None] + relative[number_of]
+        scores = torch.einsum("ihe,ijhe->hij", query[rows], keys) / HEAD_DIM**0.5
+        context = torch.einsum("hij,jhe->ihe", scores.masked_fill(closed, -torch.inf).softmax(-1), value[rows])
+        output = output.index_copy(0, torch.tensor(rows), context)
+    return output.flatten(1)
+
+
+def outputs_and_gradients(size, attend):
+    generator = torch.Generator().manual_seed(3)
+    draw = lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)  # noqa: E731
+    inputs = draw(size, 3 * HEADS * HEAD_DIM).requires_grad_(), draw(LABELS, HEADS * HEAD_DIM).requires_grad_()
+    output = attend(*inputs)
+    return output, *torch.autograd.grad((output * draw(*output.shape)).sum(), inputs)
+
+
+def assert_equal(batch, radius):
+    plan = pickle.loads(pickle.dumps(TableEtcPlanner(radius)(batch))).to("cpu")
+    documents = range(int(batch.document.max()) + 1)
+    assert plan.slots.tolist() == [slot for number in documents for slot in nodes_of(batch, number)[2]]
+    size = len(batch.document) + len(plan.slots)
+    ours = outputs_and_gradients(size, lambda qkv, relative: attend_table_etc(qkv, relative, plan, HEADS))
+    expected = outputs_and_gradients(size, lambda qkv, relative: dense_reference(qkv, relative, batch, radius))
+    for own, reference in zip(ours, expected, strict=True):
+        torch.testing.assert_close(own, reference, rtol=0, atol=1e-10)
+    assert not ours[0][: len(batch.document)][torch.from_numpy(batch.document < 0)].any()
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(layouts(), st.integers(1, 40))
+def test_windows_and_memories_are_the_dense_result(batch, radius):
+    assert_equal(batch, radius)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(4, True, 300, 1)],  # rows 0, 128 and 256 share a global token
+        [(3, True, 1, 140)],
+        [(6, False, 0, 0)],  # no table, no global token
+        [(6, False, 0, 0), (2, True, 3, 4)],
+        [(90, True, 8, 6), (3, False, 5, 5)],  # a question longer than the window
+    ],
+)
+def test_edge_cases(shapes):
+    rng = np.random.default_rng(2)
+    assert_equal(layout([document(*shape, rng, tokens=2) for shape in shapes], [2] * len(shapes)), 84)
+
+
+def test_the_plan_is_linear_in_the_tokens():
+    """Every query has at most 256 + 3 radius keys, however long the document is; so has every global token's row."""
+    rng = np.random.default_rng(2)
+    pairs = []
+    for rows in (200, 400, 800):
+        batch = layout([document(20, True, rows, 10, rng)], [0])
+        plan = TableEtcPlanner(84)(batch)
+        (memory,) = plan.memories
+        pairs.append((plan.labels.numel() + memory.labels.numel()) / len(batch.document))
+    assert max(pairs) < 2 * (256 + 3 * 84)
+    assert pairs[2] < 1.1 * pairs[0]
+
+
+def test_dropout_falls_on_the_probabilities():
+    batch = layout([document(10, True, 5, 5, np.random.default_rng(2))], [0])
+    plan = TableEtcPlanner(3)(batch)
+    qkv = torch.zeros(len(batch.document) + len(plan.slots), 3 * HEADS * HEAD_DIM)
+    qkv[:, -HEADS * HEAD_DIM :] = 1  # equal probabilities of equal values: their sum is 1 unless some are dropped
+    relative = torch.zeros(LABELS, HEADS * HEAD_DIM)
+    torch.testing.assert_close(attend_table_etc(qkv, relative, plan, HEADS), torch.ones(len(qkv), HEADS * HEAD_DIM))
+    torch.manual_seed(0)
+    dropped = attend_table_etc(qkv, relative, plan, HEADS, dropout=0.5)
+    assert dropped.std() > 0.05
+    assert dropped.mean() == pytest.approx(1, abs=0.1)
