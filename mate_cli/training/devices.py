@@ -31,6 +31,10 @@ class Devices:
     def device_type(self) -> str:
         return {"gpu": "cuda", "tpu": "xla"}.get(self.accelerator, self.accelerator)
 
+    @property
+    def low_precision(self) -> bool:
+        return not self.precision.startswith("32")
+
     def trainer_arguments(self) -> dict[str, Any]:
         return {
             "accelerator": self.accelerator,

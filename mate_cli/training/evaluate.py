@@ -9,7 +9,6 @@ import pytorch_lightning as pl
 from rich.console import Console
 
 from mate_cli.config import HardwareConfig, TrainConfig, active_schedule
-from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.sentences import split_sentences
 from mate_cli.encoding.source import HybridQASource
 from mate_cli.errors import UserError
@@ -17,6 +16,7 @@ from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking,
 from mate_cli.models.weights import load_model
 from mate_cli.tables.table import Example
 from mate_cli.tasks.cell_selection import CellPrediction
+from mate_cli.training.backend import collator_for
 from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers, resolve_devices
 from mate_cli.training.fit import quieten_lightning
@@ -76,7 +76,9 @@ def predict_split(
     devices = resolve_devices(hardware)
     options = encoding_options(config.task, active_schedule(config).max_tokens, model.config)
     rows = open_split(source, folder.best_model, options, config.paths, console)
-    collator = Collator(model.config.pattern().kinds, config.model.attention.backend, devices.device_type)
+    collator = collator_for(
+        model.config, config.model, config.model.attention.backend, devices.device_type, devices.low_precision
+    )
     loader = batch_loader(rows.dataset, collator, loader_workers(hardware), batch_size=hardware.micro_batch)
     quieten_lightning()
     trainer = pl.Trainer(

@@ -16,10 +16,10 @@ from pytorch_lightning.loggers import CSVLogger, Logger
 from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, config_hash, to_plain
-from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.cache import EncodedSplit
 from mate_cli.encoding.source import HybridQASource
 from mate_cli.errors import UserError
+from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
 from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import CellDataModule
@@ -98,11 +98,14 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
         open_split(HybridQASource(folder_of_data, split), vocabulary, options, config.paths, console)
         for split in ("train", "dev")
     )
+    if backend == "autotune":
+        backend = tuned_backend(config, model.config, train_split.dataset, devices)
+        console.print(f"autotune: {backend} is the fastest attention backend here")
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(train_split.dataset) / schedule.batch)
     data = CellDataModule(
         train_split.dataset,
         dev_split.dataset,
-        Collator(model.config.pattern().kinds, backend, devices.device_type),
+        collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision),
         schedule.batch,
         micro_batch,
         steps,
@@ -114,19 +117,6 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     )
     module = CellSelectionModule(model, config.task.objective, optimization, new, config.seed)  # type: ignore[arg-type]
     return Job(config, devices, folder, module, data, train_split, vocabulary, steps, passes)
-
-
-def training_backend(config: TrainConfig, schedule: ScheduleConfig) -> str:
-    """The attention backend of training; dropout on attention weights is only in ``eager``."""
-    backend = config.model.attention.backend
-    if not schedule.attention_dropout:
-        return backend
-    if backend in ("auto", "eager"):
-        return "eager"
-    raise UserError(
-        f"model.attention.backend={backend} has no attention dropout, and the schedule asks for "
-        f"{schedule.attention_dropout}; take eager, or set the schedule's attention_dropout to 0"
-    )
 
 
 def _fit(job: Job, console: Console) -> None:

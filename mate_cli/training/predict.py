@@ -7,7 +7,6 @@ from pathlib import Path
 import torch
 
 from mate_cli.config import PredictConfig, active_schedule, load_run_config
-from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -15,6 +14,7 @@ from mate_cli.errors import UserError
 from mate_cli.models.weights import load_model
 from mate_cli.tables.table import Example, Table
 from mate_cli.tasks.cell_selection import CellPrediction
+from mate_cli.training.backend import collator_for
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.module import CellSelectionModule
 from mate_cli.training.run_folder import RunFolder
@@ -38,7 +38,7 @@ def predict_cells(config: PredictConfig, table: Table) -> CellPrediction:
     (encoded,) = encode([example], CellTokenizer(folder.best_model), options)
     if isinstance(encoded.outcome, TooLarge):
         raise UserError(f"{config.table}: {encoded.outcome.reason}; ask on fewer rows or columns")
-    collator = Collator(model.config.pattern().kinds, trained.model.attention.backend, device)
+    collator = collator_for(model.config, trained.model, trained.model.attention.backend, device)
     batch = collator([row_of(example, encoded.outcome)]).to(device)
     with torch.inference_mode():
         (prediction,) = CellSelectionModule(model).to(device).rank(batch)

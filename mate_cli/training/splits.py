@@ -36,13 +36,23 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
 
 
 def encoding_options(task: TaskConfig, max_tokens: int, model: MateConfig) -> EncodingOptions:
-    """What the task and the model say about the encoding."""
+    """What the task and the model say about the encoding.
+
+    Raises:
+        UserError: the model cannot read so many tokens.
+    """
+    if model.heads == "linformer" and max_tokens > model.linformer_tokens:
+        raise UserError(
+            f"max_tokens={max_tokens} is more than the {model.linformer_tokens} tokens that this Linformer was made "
+            "for; keep max_tokens as it was in training, or train again"
+        )
     return EncodingOptions(
         max_tokens,
         task.sentences,
         task.input,  # type: ignore[arg-type]
         model.reset_position_index_per_cell,
         model.max_position_embeddings,
+        model.histogram_row,
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from mate_cli.config import BackboneConfig, ScheduleConfig, TrainConfig
+from mate_cli.config import BackboneConfig, ModelConfig, ScheduleConfig, TrainConfig
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import MateConfig
@@ -49,8 +49,7 @@ def starting_model(
     folder = weights_folder(config.backbone)
     is_random = config.backbone.source == "random"
     model_config = _random_config(config.backbone) if is_random else read_config(folder)
-    model_config.heads = config.model.heads
-    model_config.row_heads_ratio = config.model.row_ratio
+    choose_attention(model_config, config.model, schedule.max_tokens)
     model_config.hidden_dropout_prob = schedule.dropout
     model_config.attention_probs_dropout_prob = schedule.attention_dropout
     model = MateForCellSelection(model_config)
@@ -59,6 +58,15 @@ def starting_model(
     report = load_weights(model, folder)
     console.print(str(report), highlight=False)
     return model, folder, frozenset(report.new)
+
+
+def choose_attention(chosen: MateConfig, model: ModelConfig, max_tokens: int) -> None:
+    """Let an encoder attend as the option of ``conf/model`` says, to inputs of at most ``max_tokens``."""
+    chosen.heads = model.heads
+    chosen.row_heads_ratio = model.row_ratio
+    chosen.linformer_k, chosen.linformer_tokens = model.linformer.k, max_tokens
+    chosen.table_etc_radius = model.table_etc.radius
+    chosen.text_only, chosen.histogram_row = model.sat.text_only, model.sat.histogram
 
 
 def _random_config(backbone: BackboneConfig) -> MateConfig:

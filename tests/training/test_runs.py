@@ -71,12 +71,6 @@ def test_the_last_step_is_validated_and_saved_whatever_the_interval(mate, tmp_pa
     assert torch.load(folder / "last.ckpt", weights_only=True)["global_step"] == 3
 
 
-@pytest.mark.parametrize("model", ["mate_dense", "tapas"])
-def test_every_model_trains(mate, model, tmp_path):
-    assert mate("train", *TINY, f"model={model}", "name=other") == 0
-    assert (tmp_path / "runs" / "sample" / "other" / "metrics.json").exists()
-
-
 def test_exact_and_dense_mask_train_alike(mate, tmp_path):
     def losses(name, backend):
         assert mate("train", *TINY, f"model.attention.backend={backend}", f"name={name}") == 0

@@ -1,0 +1,51 @@
+"""Which attention backend a run computes with, and the batches that go with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from mate_cli.attention import Buckets
+from mate_cli.attention.autotune import autotune
+from mate_cli.config import ModelConfig, ScheduleConfig, TrainConfig, cache_folder
+from mate_cli.encoding.batch import Collator, layout_of
+from mate_cli.errors import UserError
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.variants import make_planner
+from mate_cli.training.devices import Devices
+
+
+def training_backend(config: TrainConfig, schedule: ScheduleConfig) -> str:
+    """The backend of training as configured, but ``eager`` where ``auto`` must drop attention weights.
+
+    Raises:
+        UserError: the schedule asks for dropout on attention weights, and the backend has none.
+    """
+    backend, dropout = config.model.attention.backend, schedule.attention_dropout
+    if not dropout:
+        return backend
+    if backend in ("auto", "autotune", "eager"):
+        return "eager"
+    raise UserError(
+        f"model.attention.backend={backend} has no attention dropout, and the schedule asks for {dropout}; "
+        "take eager, or set the schedule's attention_dropout to 0"
+    )
+
+
+def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: Devices) -> str:
+    """The backend that a trial on the first of the encoded ``rows`` finds fastest; remembered in the cache folder."""
+    typical = [rows[number] for number in range(min(len(rows), config.hardware.micro_batch))]
+    head_dim = model.hidden_size // model.num_attention_heads
+    dtype = torch.bfloat16 if devices.low_precision else torch.float32
+    memory = cache_folder(config.paths) / "autotune.json"
+    return autotune(layout_of(typical), model.pattern(), head_dim, dtype, devices.device_type, memory)
+
+
+def collator_for(
+    model: MateConfig, config: ModelConfig, backend: str, device: str, low_precision: bool = False
+) -> Collator:
+    """What makes batches for a model, with the plans of its attention; ``autotune`` without a trial is ``auto``."""
+    buckets = Buckets(config.bucketed.global_size, config.bucketed.radius)
+    chosen = "auto" if backend == "autotune" else backend
+    return Collator(make_planner(model, chosen, device, buckets, low_precision))

@@ -1,0 +1,115 @@
+"""Every shipped model: it learns eight examples by heart, and it trains, evaluates and predicts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from rich.console import Console
+
+from mate_cli import config as settings
+from mate_cli.catalogue import options
+from mate_cli.config import TrainConfig, active_schedule
+from mate_cli.config_model import BENCH_HEADS
+from mate_cli.diagnosis import register_schemas, typed
+from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.errors import UserError
+from mate_cli.tables.hybridqa import read_split
+from mate_cli.tasks.cell_selection import cell_loss
+from mate_cli.training.backend import collator_for, training_backend
+from mate_cli.training.module import CellSelectionModule, candidates_of
+from mate_cli.training.splits import data_folder, encoding_options
+from mate_cli.training.starting_model import starting_model
+from tests.training.conftest import TINY
+
+MODELS = [option.name for option in options("model") if option.name not in BENCH_HEADS]
+SILENT = Console(quiet=True)
+
+
+def test_there_are_nine():
+    assert len(MODELS) == 9
+
+
+def composed(*overrides: str) -> TrainConfig:
+    register_schemas()
+    with initialize_config_dir(str(settings.conf_folder()), version_base="1.3"):
+        return typed(compose("train", list(overrides)))
+
+
+@pytest.fixture(scope="module")
+def eight(cache):
+    """Examples from all over the sample with one candidate each: with two, the loss of the paper ends at log 2."""
+    paths = settings.PathsConfig(cache=str(cache))
+    folder = data_folder(composed().task, None, paths)
+    found = [example for example in read_split(folder, "train").examples if len(example.candidates) == 1]
+    return found[:: len(found) // 8][:8]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_learns_eight_examples_by_heart(name, eight):
+    config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
+    torch.manual_seed(0)
+    model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
+    encoded = encode(eight, CellTokenizer(vocabulary), encoding_options(config.task, 512, model.config))
+    collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
+    batch = collator([row_of(example, own.features) for example, own in zip(eight, encoded, strict=True)])
+    module = CellSelectionModule(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    for _ in range(200):
+        losses, _ = cell_loss(module(batch), batch.cell_document, batch.is_candidate, 8)
+        if losses.mean() < 0.05:
+            break
+        optimizer.zero_grad()
+        losses.mean().backward()
+        optimizer.step()
+    assert losses.mean() < 0.05
+    assert all(own.cells[0] in candidates_of(batch)[own.id] for own in module.eval().rank(batch))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_trains_evaluates_and_predicts(name, mate, tmp_path, capsys):
+    assert mate("train", *TINY, f"model={name}", "name=it") == 0
+    run = tmp_path / "runs" / "sample" / "it"
+    assert mate("evaluate", f"run={run}", "split=dev", "hardware=cpu") == 0
+    assert json.loads((run / "metrics.json").read_text())["dev"]["questions"] > 0
+    Path("cities.csv").write_text("city,country\nParis,France\nRome,Italy\nLyon,France\n")
+    capsys.readouterr()
+    words = (f"run={run}", "table=cities.csv", "question=Which city is in Italy?", "hardware=cpu")
+    assert mate("predict", *words, "output=json", "top=9") == 0
+    record = json.loads(capsys.readouterr().out)
+    places = {(cell["row"], cell["column"]) for cell in record["cells"]}
+    assert places == {(row, column) for row in range(3) for column in range(2)}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_attention_dropout_is_there_or_refused(name):
+    config = composed(f"model={name}", "schedule=paper")
+    schedule = active_schedule(config)
+    assert schedule.attention_dropout
+    if name in ("mate_bucketed", "mate_dense"):
+        with pytest.raises(UserError, match="has no attention dropout"):
+            training_backend(config, schedule)
+    else:
+        assert training_backend(config, schedule) == "eager"
+    assert training_backend(config, replace(schedule, attention_dropout=0.0)) == config.model.attention.backend
+
+
+@pytest.mark.parametrize("name", ["linformer", "table_etc", "sat"])
+def test_attention_dropout_trains(name, mate):
+    words = ("task.schedules.smoke.attention_dropout=0.1", "task.schedules.smoke.dropout=0.1")
+    assert mate("train", *TINY, f"model={name}", *words) == 0
+
+
+def test_a_linformer_reads_no_more_than_it_was_made_for():
+    config = composed("backbone=tiny", "model=linformer", "schedule=smoke", "model.linformer.k=128")
+    model, _, _ = starting_model(config, active_schedule(config), SILENT)
+    assert model.tapas.encoder.layer[0].attention.self.seq_projection.weight.shape == (256, 128)
+    encoding_options(config.task, 256, model.config)
+    with pytest.raises(UserError, match="max_tokens=257 is more than the 256 tokens") as caught:
+        encoding_options(config.task, 257, model.config)
+    assert "\n" not in str(caught.value)
