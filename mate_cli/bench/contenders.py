@@ -1,0 +1,254 @@
+"""What is compared: the models of ``conf/model``, and three reference points that no model of ours can be.
+
+``limit`` is the encoder without attention: what no sparse attention can beat. ``hf_tapas`` is Hugging Face's
+TAPAS on padded batches. ``dense_sdpa`` is full attention by PyTorch's fused kernel without any mask. Embeddings
+and heads are left out of all of them: an encoder gets states and gives states.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, cast
+
+import torch
+from torch import Tensor, nn
+
+from mate_cli.attention import BACKENDS, Buckets, Layout
+from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD
+from mate_cli.bench.layouts import packed
+from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
+from mate_cli.bench.point import Point
+from mate_cli.catalogue import model_options
+from mate_cli.config_model import AttentionConfig, ModelConfig
+from mate_cli.config_rules import unknown_name
+from mate_cli.errors import UserError
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.encoder import Encoder, Layer
+from mate_cli.models.pattern_attention import PatternAttention
+from mate_cli.models.variants import VARIANTS, make_planner
+from mate_cli.training.starting_model import choose_attention
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+# Attention kernels do fewer FLOPs a second than matrix products (measured at 2048 and 8192 tokens on a CPU).
+_FUSED_SLOWNESS, _EAGER_SLOWNESS = 1.5, 6.0
+
+
+class Inputs(NamedTuple):
+    """
+    Attributes:
+        states: ``[tokens, hidden]``, or padded ``[batch, tokens, hidden]``.
+        argument: what the encoder takes besides, a plan or a mask.
+        pairs: pairs of queries and keys that a layer computes, summed over the heads; None: not known.
+        needed: those that its pattern asks for.
+        quadratic_bytes: of what is kept for every pair, an estimate.
+        plan_seconds: what making ``argument`` took, once a batch.
+    """
+
+    states: Tensor
+    argument: Any
+    pairs: int | None
+    needed: int | None
+    quadratic_bytes: int
+    plan_seconds: float
+
+
+class Contender(Protocol):
+    """Something that makes an encoder and what it is fed."""
+
+    @property
+    def backward(self) -> float:
+        """FLOPs of the pairs in the backward pass, over those of the forward pass."""
+        ...
+
+    @property
+    def slowness(self) -> float:
+        """Time of a FLOP in the attention, over that of one in a matrix product; roughly."""
+        ...
+
+    def encoder(self, point: Point) -> nn.Module: ...
+
+    def inputs(self, point: Point, tables: list[Layout]) -> Inputs: ...
+
+
+@dataclass(frozen=True)
+class Model:
+    """An option of ``conf/model``, or a variant that has none."""
+
+    config: ModelConfig
+
+    @property
+    def slowness(self) -> float:
+        return _EAGER_SLOWNESS if self.config.attention.backend == "eager" else _FUSED_SLOWNESS
+
+    @property
+    def backward(self) -> float:
+        return KEPT_BACKWARD if self.config.attention.backend == "eager" else FLASH_BACKWARD
+
+    def encoder(self, point: Point) -> nn.Module:
+        return Encoder(self._mate_config(point))
+
+    def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
+        layout, config = packed(tables), self._mate_config(point)
+        started = time.perf_counter()
+        plan = make_planner(config, self.config.attention.backend, point.device, Buckets(*self._buckets))(layout)
+        plan = plan.to(point.device)
+        seconds = time.perf_counter() - started
+        pairs = needed = None
+        if config.heads in COUNTED_HEADS:
+            pairs = computed_pairs(plan, config.pattern(), layout)
+            needed = needed_pairs(config.pattern(), layout)
+        kept = _kept_bytes(plan.backend, config, point) * full_pairs(layout)
+        return Inputs(_states(point, len(layout.document)), plan, pairs, needed, kept, seconds)
+
+    @property
+    def _buckets(self) -> tuple[int, int]:
+        return self.config.bucketed.global_size, self.config.bucketed.radius
+
+    def _mate_config(self, point: Point) -> MateConfig:
+        config = _mate_config(point)
+        choose_attention(config, self.config, point.length)
+        return config
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The encoder with all its linear layers and without attention."""
+
+    backward: float = 0.0
+    slowness: float = 0.0
+
+    def encoder(self, point: Point) -> nn.Module:
+        config = _mate_config(point)
+        config.heads = "full"
+        encoder = Encoder(config)
+        for layer in encoder.layer:
+            cast(Layer, layer).attention.self = _Values(config)
+        return encoder
+
+    def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
+        return Inputs(_states(point, len(packed(tables).document)), None, 0, 0, 0, 0.0)
+
+
+class _Values(PatternAttention):
+    """The values of all heads: the product is computed whole, nobody attends."""
+
+    def forward(self, states_TH: Tensor, plan: Any) -> Tensor:
+        return self.qkv(states_TH).chunk(3, dim=1)[2]
+
+
+@dataclass(frozen=True)
+class HuggingFaceTapas:
+    """TAPAS as Hugging Face computes it: eager attention of everything to everything, padding included."""
+
+    backward: float = KEPT_BACKWARD
+    slowness: float = _EAGER_SLOWNESS
+
+    def encoder(self, point: Point) -> nn.Module:
+        return _Tapas(point)
+
+    def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
+        started = time.perf_counter()
+        lengths = torch.tensor([len(table.document) for table in tables], device=point.device)
+        longest = int(lengths.max())
+        is_padding = torch.arange(longest, device=point.device) >= lengths[:, None]
+        dtype = DTYPES[point.dtype]
+        mask = torch.zeros(is_padding.shape, dtype=dtype, device=point.device)
+        mask = mask.masked_fill_(is_padding, torch.finfo(dtype).min)[:, None, None]
+        seconds = time.perf_counter() - started
+        pairs = len(tables) * longest**2
+        heads = point.dimensions.heads
+        needed = heads * full_pairs(packed(tables))
+        states = _states(point, len(tables), longest)
+        return Inputs(states, mask, heads * pairs, needed, _eager_bytes(point) * pairs, seconds)
+
+
+class _Tapas(nn.Module):
+    def __init__(self, point: Point) -> None:
+        super().__init__()
+        from transformers import TapasConfig
+        from transformers.models.tapas.modeling_tapas import TapasEncoder
+
+        hidden, heads, intermediate = point.dimensions
+        config = TapasConfig(
+            hidden_size=hidden,
+            num_hidden_layers=point.layers,
+            num_attention_heads=heads,
+            intermediate_size=intermediate,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+        )
+        self.encoder = TapasEncoder(config)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        return cast(Tensor, self.encoder(states, attention_mask=mask).last_hidden_state)
+
+
+def _dense_sdpa() -> Model:
+    return Model(ModelConfig(name="dense_sdpa", heads="full", attention=AttentionConfig(backend="dense")))
+
+
+REFERENCES: dict[str, Contender] = {
+    "limit": Limit(),
+    "hf_tapas": HuggingFaceTapas(),
+    "dense_sdpa": _dense_sdpa(),
+}
+
+
+def contenders() -> dict[str, Contender]:
+    """Everything that can be measured, by name: references, options of ``conf/model``, variants without one."""
+    options = model_options()
+    without = set(VARIANTS) - {option.heads for option in options.values()}
+    options |= {name: ModelConfig(name=name, heads=name) for name in sorted(without)}
+    return REFERENCES | {name: Model(option) for name, option in options.items()}
+
+
+def contender(name: str) -> Contender:
+    """The contender of that name; ``MODEL@BACKEND`` computes a model by another backend than its own.
+
+    Raises:
+        UserError: there is no such model or backend.
+    """
+    known = contenders()
+    base, at, backend = name.partition("@")
+    if base not in known:
+        raise UserError(unknown_name("model", base, ["all", *known]))
+    found = known[base]
+    if not at:
+        return found
+    if not isinstance(found, Model) or backend not in BACKENDS:
+        raise UserError(f"models: {name}: {unknown_name('backend', backend, BACKENDS)}")
+    changed = {**vars(found.config), "name": name, "attention": AttentionConfig(backend=backend)}
+    return Model(ModelConfig(**changed))
+
+
+def _mate_config(point: Point) -> MateConfig:
+    hidden, heads, intermediate = point.dimensions
+    return MateConfig(
+        hidden_size=hidden,
+        num_hidden_layers=point.layers,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
+    )
+
+
+def _states(point: Point, *shape: int) -> Tensor:
+    generator = torch.Generator().manual_seed(point.seed)
+    states = torch.randn(*shape, point.dimensions.hidden, generator=generator)
+    return states.to(point.device, DTYPES[point.dtype]).requires_grad_(point.is_training)
+
+
+def _kept_bytes(backend: str, config: MateConfig, point: Point) -> int:
+    """Bytes for each pair of tokens of a document."""
+    if backend == "eager":
+        return _eager_bytes(point)
+    if backend == "dense" and config.heads != "full":
+        return len(config.pattern().groups) * (DTYPES[point.dtype].itemsize + 1)
+    return 0
+
+
+def _eager_bytes(point: Point) -> int:
+    """Scores and probabilities of a layer at once; in training, the probabilities of all layers stay."""
+    kept = 1 + point.layers if point.is_training else 2
+    return kept * point.dimensions.heads * DTYPES[point.dtype].itemsize

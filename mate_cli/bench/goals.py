@@ -1,0 +1,93 @@
+"""What exact MATE shall reach on a CPU with two threads (batch 1, fp32), and whether it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from mate_cli.bench.findings import Series, Value, curves, findings
+from mate_cli.bench.measure import Record
+
+_FORWARD, _TRAINING = ("base", "grid", 1, "forward", "fp32"), ("base", "grid", 1, "training", "fp32")
+_MINILM, _MIXED = ("minilm", "grid", 1, "forward", "fp32"), ("base", "mixed", 4, "forward", "fp32")
+_LONG = (2048, 4096, 8192, 16384)
+
+VALUES: dict[str, Value] = {
+    "time / limit": lambda record: record["time_over_limit"]["median"],
+    "times as fast as hf_tapas": lambda record: record["speedup"]["hf_tapas"]["median"],
+    "times as fast as dense_sdpa": lambda record: record["speedup"]["dense_sdpa"]["median"],
+    "memory / limit": lambda record: record["peak_over_limit"],
+    "counted FLOPs / formula": lambda record: record["flops"]["counted"] / record["flops"]["formula"],
+}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A value between ``low`` and ``high`` at all of ``lengths``; without lengths, an exponent over them."""
+
+    value: str
+    series: Series
+    lengths: tuple[int, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    model: str = "mate"
+
+
+GOALS = (
+    Goal("time / limit", _FORWARD, (2048,), high=1.25),
+    Goal("times as fast as hf_tapas", _FORWARD, (2048,), low=2.7),
+    Goal("time / limit", _FORWARD, (8192,), high=1.45),
+    Goal("times as fast as dense_sdpa", _FORWARD, (8192,), low=2.3),
+    Goal("time / limit", _MINILM, (2048,), high=1.4),
+    Goal("times as fast as hf_tapas", _MINILM, (2048,), low=6.0),
+    Goal("time / limit", _TRAINING, (2048,), high=1.25),
+    Goal("times as fast as hf_tapas", _MIXED, (2048,), low=6.0),
+    Goal("memory / limit", _FORWARD, _LONG, high=1.15),
+    Goal("memory / limit", _TRAINING, _LONG, high=1.3),
+    Goal("counted FLOPs / formula", _FORWARD, _LONG, low=0.99, high=1.01),
+    Goal("exponent of time above limit", _FORWARD, high=1.4),
+    Goal("exponent of time above limit", _FORWARD, high=1.1, model="mate_bucketed"),
+    Goal("exponent of time above limit", _FORWARD, low=1.8, high=2.1, model="dense_sdpa"),
+    Goal("exponent of memory", _FORWARD, high=1.1),
+    Goal("exponent of memory", _FORWARD, low=1.8, model="hf_tapas"),
+)
+
+
+def judged(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Each goal with the value furthest from it and its state: met, not met, not measured."""
+    records = list(records)
+    by_curve, fits = curves(records), findings(records)
+    return [_judge(goal, by_curve.get((goal.series, goal.model), []), fits) for goal in GOALS]
+
+
+def _judge(goal: Goal, curve: list[Record], fits: list[dict[str, Any]]) -> dict[str, Any]:
+    values = _at_lengths(goal, curve) if goal.lengths else _fitted(goal, fits)
+    worst = max(values, key=lambda value: _excess(goal, value)) if values else None
+    state = "not measured" if worst is None else "met" if _excess(goal, worst) <= 0 else "not met"
+    return {**vars(goal), "lengths": list(goal.lengths), "series": list(goal.series), "found": worst, "state": state}
+
+
+def _at_lengths(goal: Goal, curve: list[Record]) -> list[float]:
+    """The values at all lengths; none where one is missing."""
+    try:
+        chosen = {record["length"]: VALUES[goal.value](record) for record in curve if record["length"] in goal.lengths}
+    except KeyError:
+        return []
+    values = [chosen[length] for length in goal.lengths if length in chosen]
+    return [value for value in values if value is not None] if len(values) == len(goal.lengths) else []
+
+
+def _fitted(goal: Goal, fits: list[dict[str, Any]]) -> list[float]:
+    name = goal.value.removeprefix("exponent of ")
+    found = [
+        fit["exponents"][name] for fit in fits if (tuple(fit["series"]), fit["model"]) == (goal.series, goal.model)
+    ]
+    return [value for value in found if value is not None]
+
+
+def _excess(goal: Goal, value: float) -> float:
+    """How far a value is beyond its limits; at most 0 inside."""
+    above = value - goal.high if goal.high is not None else -float("inf")
+    below = goal.low - value if goal.low is not None else -float("inf")
+    return max(above, below)

@@ -1,0 +1,96 @@
+"""Pairs of queries and keys: how many a pattern needs, and how many a plan computes."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import numpy as np
+
+from mate_cli.attention import Layout, Pattern, Plan
+from mate_cli.attention.blocks import BlocksPlan
+from mate_cli.attention.bucketed import BucketedPlan
+from mate_cli.attention.lines import RaggedPlan
+from mate_cli.attention.pattern import Kind
+from mate_cli.attention.plan import DocumentPlan
+from mate_cli.attention.varlen import VarlenPlan
+
+COUNTED_HEADS = ("mate", "full", "row_or_column")
+"""The heads whose pairs follow from a pattern."""
+
+
+def needed_pairs(pattern: Pattern, layout: Layout) -> int:
+    """Pairs that attend to each other by the definition, summed over the heads; ``layout`` without padding."""
+    return sum(group.heads * kind_pairs(group.kind, layout) for group in pattern.groups)
+
+
+def kind_pairs(kind: Kind, layout: Layout) -> int:
+    """Pairs of one head: questions with everything both ways, and the table within its lines."""
+    if kind == "full":
+        return full_pairs(layout)
+    tokens = np.bincount(layout.document)
+    questions = np.bincount(layout.document[layout.segment == 0], minlength=len(tokens))
+    with_question = int((questions * (2 * tokens - questions)).sum())
+    if kind == "row":
+        return with_question + _in_lines(layout, layout.row)
+    if kind == "column":
+        return with_question + _in_lines(layout, layout.column)
+    cell = layout.row * (int(layout.column.max(initial=0)) + 1) + layout.column
+    in_both = _in_lines(layout, cell)
+    return with_question + _in_lines(layout, layout.row) + _in_lines(layout, layout.column) - in_both
+
+
+def full_pairs(layout: Layout) -> int:
+    """Pairs of tokens of one document."""
+    return int((np.bincount(layout.document) ** 2).sum())
+
+
+def _in_lines(layout: Layout, line: np.ndarray) -> int:
+    table = layout.segment != 0
+    code = layout.document[table] * (int(line.max(initial=0)) + 1) + line[table]
+    _, length = np.unique(code, return_counts=True)
+    return int((length**2).sum())
+
+
+def computed_pairs(plan: Plan, pattern: Pattern, layout: Layout) -> int | None:
+    """Pairs that the kernels compute, summed over the heads: those of the padding too; None: not known."""
+    each = [_of_kind(plan, group.kind, layout) for group in pattern.groups]
+    if any(pairs is None for pairs in each):
+        return None
+    return sum(group.heads * (pairs or 0) for group, pairs in zip(pattern.groups, each, strict=True))
+
+
+@singledispatch
+def _of_kind(plan: Plan, kind: Kind, layout: Layout) -> int | None:
+    """Pairs of one head of a kind."""
+    return None
+
+
+@_of_kind.register
+def _(plan: DocumentPlan, kind: Kind, layout: Layout) -> int:
+    return full_pairs(layout)
+
+
+@_of_kind.register
+def _(plan: VarlenPlan, kind: Kind, layout: Layout) -> int:
+    return kind_pairs(kind, layout)
+
+
+@_of_kind.register
+def _(plan: RaggedPlan, kind: Kind, layout: Layout) -> int:
+    group = plan.groups[plan.kinds.index(kind)]
+    of_lines = sum(lines.lines * lines.queries * lines.keys for lines in group.classes)
+    blocks = (*group.dense, *group.merged)
+    return of_lines + sum((b.query_end - b.query_start) * (b.key_end - b.key_start) for b in blocks)
+
+
+@_of_kind.register
+def _(plan: BucketedPlan, kind: Kind, layout: Layout) -> int:
+    mask = plan.groups[plan.kinds.index(kind)].mask
+    return mask.numel() + sum(own.numel() for own in plan.groups[plan.kinds.index(kind)].global_masks)
+
+
+@_of_kind.register
+def _(plan: BlocksPlan, kind: Kind, layout: Layout) -> int:
+    number = plan.kinds.index(kind)
+    own, asking = plan.groups[number], plan.asking[number]
+    return sum(len(part.query_index) * part.key_bias.shape[-1] for part in (own, asking))

@@ -1,0 +1,148 @@
+"""``mate bench`` as a user runs it, on tiny encoders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mate_cli.bench import run as bench_run
+from mate_cli.bench.memory import MemoryServer
+from mate_cli.cli import main
+
+TINY = ("sizes=[tiny]", "suite.rounds=3", "device=cpu", "threads=1")
+
+Mate = Callable[..., int]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mate:
+    """Call ``mate bench`` in an empty folder; returns the exit code."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: main(["bench", *TINY, *words])
+
+
+def results(folder: str = "bench") -> dict[str, Any]:
+    return dict(json.loads(Path(folder, "results.json").read_text(encoding="utf-8")))
+
+
+def by_model(length: int) -> dict[str, dict[str, Any]]:
+    return {record["model"]: record for record in results()["records"] if record["length"] == length}
+
+
+def test_a_bench_writes_numbers_tables_and_figures(bench: Mate, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("models=[limit,hf_tapas,dense_sdpa,mate,mate@varlen]", "lengths=[64,128,256]")
+    assert bench(*words, "measures=[speed,flops]") == 0
+    found = results()
+    assert found["finished"]
+    assert found["command"][0] == "bench"
+    assert found["environment"]["packages"]["torch"]
+    assert found["device"] == {**found["device"], "device": "cpu", "threads": 1}
+    assert found["configuration"]["lengths"] == [64, 128, 256]
+    assert len(found["records"]) == 15
+    mate = by_model(256)["mate"]
+    assert mate["seconds"]["q1"] <= mate["seconds"]["median"] <= mate["seconds"]["q3"]
+    assert len(mate["samples"]) == 3
+    assert set(mate["speedup"]) == {"hf_tapas", "dense_sdpa"}
+    assert mate["flops"]["counted"] == pytest.approx(mate["flops"]["formula"], rel=0.01)
+    assert mate["flops"]["needed"] <= mate["flops"]["formula"]
+    report = Path("bench/report.md").read_text(encoding="utf-8")
+    assert "| 256 | mate |" in report
+    assert "- not measured: 16 of 16 goals" in report
+    figures = {path.name for path in Path("bench").glob("*.png")}
+    assert figures == {f"{name}-tiny-forward-fp32-grid-b1.png" for name in ("figure4-time", "figure5-flops")}
+    assert all(name in report for name in figures)
+    shown = capsys.readouterr().out
+    assert "3/3  tiny forward fp32, grid 1 x 256\n" in shown
+    assert shown.endswith("tables and figures: bench/report.md\n")
+
+
+def test_who_is_left_out_is_named_with_the_reason(
+    bench: Mate, memory_server: MemoryServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_run, "MemoryServer", lambda threads: memory_server)
+    monkeypatch.setattr(memory_server, "close", lambda: None)
+    assert bench("models=[limit,mate,hf_tapas]", "lengths=[4096]", "memory=0.3", "layers=1") == 0
+    left_out = by_model(4096)["hf_tapas"]["left_out"]
+    assert set(left_out) == {"speed", "flops", "memory"}
+    assert all("GiB, of which there are 0.3" in reason for reason in left_out.values())
+    assert "seconds" not in by_model(4096)["hf_tapas"]
+    assert by_model(4096)["mate"]["left_out"] == {}
+    assert by_model(4096)["mate"]["peak_over_limit"] > 0.5
+    report = Path("bench/report.md").read_text(encoding="utf-8")
+    assert "## Left out" in report
+    assert "- hf_tapas, tiny, forward, fp32, grid, batch 1, 4096: speed: would take about" in report
+    assert "hf_tapas      speed left out: would take about" in capsys.readouterr().out
+
+
+def test_a_backend_that_cannot_run_here_is_left_out(bench: Mate) -> None:
+    assert bench("models=[limit,mate@varlen]", "lengths=[64]", "measures=[speed]") == 0
+    assert by_model(64)["mate@varlen"]["left_out"]["speed"].startswith("UserError: ")
+
+
+def test_ctrl_c_leaves_what_was_measured(
+    bench: Mate, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    measure = bench_run.measure
+
+    def interrupted(point: Any, *rest: Any) -> Any:
+        if point.length == 128:
+            raise KeyboardInterrupt
+        return measure(point, *rest)
+
+    monkeypatch.setattr(bench_run, "measure", interrupted)
+    assert bench("models=[limit]", "lengths=[64,128]", "measures=[speed]") == 130
+    assert capfd.readouterr().err == "interrupted\n"
+    assert not results()["finished"]
+    assert [record["length"] for record in results()["records"]] == [64]
+    assert Path("bench/report.md").exists()
+
+
+def test_results_are_not_replaced_unasked(bench: Mate, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("models=[limit]", "lengths=[64,128]", "measures=[flops]")
+    assert bench(*words) == 0
+    assert len(list(Path("bench").glob("*.png"))) == 1
+    assert bench(*words) == 2
+    line = "take another folder with to=FOLDER, or replace it with overwrite=true"
+    assert capfd.readouterr().err == f"error: bench/results.json exists: {line}\n"
+    assert bench("overwrite=true", "models=[limit]", "lengths=[64]", "measures=[flops]") == 0
+    assert list(Path("bench").glob("*.png")) == []
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(bench: Mate, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("file").touch()
+    assert bench("to=file/x") == 2
+    assert capfd.readouterr().err.startswith("error: cannot write file/x/results.json: ")
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("lengths=2048", "lengths=2048: must be a list [A,B] of whole numbers or null"),
+        ("lengths=256,512", "lengths=256,512: write the list in brackets, lengths=[256,512]"),
+        ("lengths=[256,two]", "lengths=[256, 'two']: must be a list [A,B] of whole numbers or null"),
+        ("lengths=[32]", "lengths=32: must be at least 64"),
+        ("lengths=[]", "lengths is empty"),
+        ("sizes=[bse]", "unknown sizes 'bse': did you mean base? choose from tiny, minilm, base, large"),
+        ("suite=quik", "unknown suite 'quik': did you mean quick? choose from acceptance, full, quick"),
+        ("suite.rounds=2", "suite.rounds=2: must be at least 3"),
+        ("suite.grids.figures.batches=[0]", "suite.grids.figures.batches=0: must be at least 1"),
+        ("layer=3", "unknown key 'layer': did you mean layers?"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    word: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", word]) == 2
+    assert capfd.readouterr().err == f"error: {line}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_does_not_exist_is_one_line(bench: Mate, capfd: pytest.CaptureFixture[str]) -> None:
+    assert bench("models=[mate,mat]") == 2
+    assert capfd.readouterr().err.startswith("error: unknown model 'mat': did you mean mate? choose from all, limit")
+    assert not Path("bench").exists()

@@ -1,0 +1,113 @@
+"""Exponents, break-even lengths and goals on made-up measurements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mate_cli.bench.findings import findings
+from mate_cli.bench.fits import break_even, exponent
+from mate_cli.bench.goals import GOALS, judged
+from mate_cli.reporting.bench_report import goal_lines
+
+LENGTHS = [1024, 2048, 4096, 8192, 16384]
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.5, 2.0])
+def test_the_exponent_of_a_power_is_found(power: float) -> None:
+    assert exponent(LENGTHS, [3e-6 * length**power for length in LENGTHS]) == pytest.approx(power)
+
+
+def test_the_exponent_of_linear_and_quadratic_parts_lies_between() -> None:
+    found = exponent(LENGTHS, [1e-3 * length + 1e-6 * length**2 for length in LENGTHS])
+    assert found is not None
+    assert 1.5 < found < 1.9
+
+
+def test_too_few_lengths_or_values_without_a_logarithm_have_no_exponent() -> None:
+    assert exponent([1024, 2048], [1.0, 2.0]) is None
+    assert exponent([1024, 2048, 4096], [1.0, 0.0, 2.0]) is None
+
+
+@pytest.mark.parametrize(
+    ("speedups", "length"),
+    [
+        ([1.1, 1.5, 2.0], 1024),
+        ([0.5, 2.0, 4.0], 1448.2),
+        ([2.0, 0.5, 2.0], 2896.3),  # from where on it stays above
+        ([0.1, 0.5, 0.9], None),
+        ([2.0, 2.0, 1.0], None),
+    ],
+)
+def test_the_break_even_length_is_where_the_speedup_passes_one(speedups: list[float], length: float | None) -> None:
+    found = break_even([1024, 2048, 4096], speedups)
+    assert found == (length if length is None else pytest.approx(length, rel=1e-4))
+
+
+def record(model: str, length: int, above: float, **facts: Any) -> dict[str, Any]:
+    point = {"size": "base", "layers": 2, "layout": "grid", "length": length, "batch": 1, "mode": "forward"}
+    plain = {**point, "dtype": "fp32", "device": "cpu", "seed": 0, "left_out": {}}
+    return {"model": model, **plain, "seconds_above_limit": {"median": above}, **facts}
+
+
+def test_findings_are_fitted_from_2048_on() -> None:
+    records = [record("mate", length, 1e-6 * length**1.3, peak_bytes=1000 * length) for length in LENGTHS[1:]]
+    records.append(record("mate", 256, 5.0, peak_bytes=10**9))
+    (found,) = findings(records)
+    assert found["model"] == "mate"
+    assert found["series"] == ["base", "grid", 1, "forward", "fp32"]
+    assert found["exponents"] == pytest.approx({"time above limit": 1.3, "FLOPs": None, "memory": 1.0})
+    assert found["break_even"] == {}
+
+
+def test_findings_name_the_break_even_length_with_each_reference() -> None:
+    records = [
+        record("mate", length, 1.0, speedup={"dense_sdpa": {"median": length / 1500}}) for length in (1024, 2048, 4096)
+    ]
+    (found,) = findings(records)
+    assert found["break_even"] == {"dense_sdpa": {"length": pytest.approx(1500, rel=0.01), "from": 1024, "to": 4096}}
+
+
+def states(records: list[dict[str, Any]], value: str, model: str = "mate") -> list[str]:
+    goals = [goal for goal in judged(records) if (goal["value"], goal["model"]) == (value, model)]
+    return [goal["state"] for goal in goals if goal["series"] == ["base", "grid", 1, "forward", "fp32"]]
+
+
+def test_without_measurements_no_goal_is_judged() -> None:
+    assert {goal["state"] for goal in judged([])} == {"not measured"}
+    assert len(judged([])) == len(GOALS) == 16
+
+
+def test_a_goal_is_met_or_not() -> None:
+    value = "time / limit"
+    fast, slow = (record("mate", 2048, 0.1, time_over_limit={"median": ratio}) for ratio in (1.2, 1.3))
+    assert states([fast], value) == ["met", "not measured"]
+    assert states([slow], value) == ["not met", "not measured"]
+
+
+def test_goals_are_told_with_what_was_found_and_wanted() -> None:
+    speedup = {"hf_tapas": {"median": 3.04}}
+    goals = judged([record("mate", 2048, 0.1, time_over_limit={"median": 1.3}, speedup=speedup)])
+    assert list(goal_lines(goals)) == [
+        "- not met: mate, time / limit, base, forward, fp32, grid, batch 1 at 2048: 1.3 (at most 1.25)",
+        "- met: mate, times as fast as hf_tapas, base, forward, fp32, grid, batch 1 at 2048: 3.04 (at least 2.7)",
+        "- not measured: 14 of 16 goals (mate bench suite=acceptance measures all)",
+    ]
+
+
+def test_a_goal_over_lengths_needs_all_of_them_and_takes_the_worst() -> None:
+    peaks = [record("mate", length, 0.1, peak_over_limit=1.1) for length in LENGTHS]
+    assert states(peaks, "memory / limit") == ["met"]
+    assert states(peaks[:-1], "memory / limit") == ["not measured"]
+    peaks[2]["peak_over_limit"] = 1.2
+    assert states(peaks, "memory / limit") == ["not met"]
+
+
+def test_a_goal_of_an_exponent_is_judged_by_the_fit() -> None:
+    value = "exponent of time above limit"
+    records = [record("mate", length, length**1.3) for length in LENGTHS]
+    records += [record("dense_sdpa", length, length**2.3) for length in LENGTHS]
+    assert states(records, value) == ["met"]
+    assert states(records, value, "dense_sdpa") == ["not met"]
+    assert states(records, value, "mate_bucketed") == ["not measured"]

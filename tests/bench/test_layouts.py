@@ -1,0 +1,60 @@
+"""The tables of a bench have the promised shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mate_cli.bench.layouts import documents, packed, table_layout
+from mate_cli.bench.point import SIZES, Point
+from mate_cli.config_bench import LAYOUTS
+from mate_cli.config_bench import SIZES as SIZE_NAMES
+
+
+def point(layout: str, length: int, batch: int = 1) -> Point:
+    return Point("tiny", 1, layout, length, batch, "forward", "fp32", "cpu")
+
+
+@pytest.mark.parametrize("shape", sorted(set(LAYOUTS) - {"mixed"}))
+@pytest.mark.parametrize("tokens", [64, 300, 2048])
+def test_a_table_is_as_long_as_asked_and_starts_with_its_question(shape: str, tokens: int) -> None:
+    layout = table_layout(shape, tokens, 20, seed=1)
+    assert {len(array) for array in vars(layout).values()} == {tokens}
+    assert layout.segment.tolist() == [0] * 20 + [1] * (tokens - 20)
+    assert not layout.row[:20].any()
+    assert not layout.column[:20].any()
+    assert layout.row[20] == 0
+    assert set(np.diff(layout.row[20:])) <= {0, 1}
+
+
+def test_the_shapes_are_those_of_their_names() -> None:
+    grid, long, wide, square = (table_layout(shape, 2048, 20, 0) for shape in ("grid", "long", "wide", "square"))
+    assert grid.column.max() == 6
+    assert long.column.max() == 4
+    assert wide.row.max() == 5
+    assert abs(int(square.row.max()) - int(square.column.max())) <= 2
+
+
+def test_cells_have_5_to_12_tokens() -> None:
+    layout = table_layout("grid", 2048, 20, 0)
+    _, counts = np.unique(np.stack([layout.row, layout.column])[:, 20:], axis=1, return_counts=True)
+    assert counts[:-1].min() >= 5  # the last cell is cut where the table is full
+    assert counts.max() == 12
+
+
+def test_a_mixed_batch_has_tables_and_questions_of_unequal_length() -> None:
+    tables = documents(point("mixed", 2048, batch=4))
+    assert [len(table.row) for table in tables] == [2048, 1638, 1024, 614]
+    assert [int((table.segment == 0).sum()) for table in tables] == [20, 12, 30, 16]
+
+
+def test_a_batch_is_packed_without_padding_and_its_tables_differ() -> None:
+    tables = documents(point("grid", 128, batch=3))
+    layout = packed(tables)
+    assert layout.spans().tolist() == [[0, 128], [128, 256], [256, 384]]
+    assert (tables[0].column != tables[1].column).any()
+    assert (documents(point("grid", 128, batch=3))[2].column == tables[2].column).all()
+
+
+def test_the_sizes_of_the_configuration_exist() -> None:
+    assert set(SIZE_NAMES) == set(SIZES)

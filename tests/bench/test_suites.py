@@ -1,0 +1,59 @@
+"""Every shipped suite: it composes, its models exist, and the goals lie among its points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hydra import compose, initialize_config_dir
+
+from mate_cli import config
+from mate_cli.bench.goals import GOALS
+from mate_cli.bench.point import wanted_points
+from mate_cli.bench.run import with_names
+from mate_cli.catalogue import options
+from mate_cli.config_bench import BenchConfig
+from mate_cli.config_rules import problems
+from mate_cli.diagnosis import register_schemas, typed
+
+SUITES = [option.name for option in options("suite")]
+
+
+def suite(name: str) -> BenchConfig:
+    register_schemas()
+    with initialize_config_dir(str(config.conf_folder()), version_base="1.3"):
+        composed = typed(compose("bench", [f"suite={name}"]))
+    assert isinstance(composed, BenchConfig)
+    return composed
+
+
+def test_all_suites_are_tested_below() -> None:
+    assert SUITES == ["acceptance", "full", "quick"]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_suite_has_points_and_models_that_exist(name: str) -> None:
+    composed = suite(name)
+    assert composed.suite.name == name
+    assert problems(composed) == []
+    wanted = with_names(wanted_points(composed, "cpu"))
+    assert len(wanted) > 3
+    for measures in wanted.values():
+        assert all("limit" in models and "mate" in models for models in measures.values())
+
+
+@pytest.mark.parametrize("option", options("suite"), ids=str)
+def test_every_suite_starts_with_a_line_that_says_what_it_costs(option: Any) -> None:
+    assert option.line.endswith(".")
+    assert any(word in option.line for word in ("minutes", "hour"))
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+def test_the_acceptance_suite_measures_what_each_goal_is_about(goal: Any) -> None:
+    wanted = wanted_points(suite("acceptance"), "cpu")
+    points = [point for point in wanted if point.series == goal.series]
+    measure = next(
+        name for word, name in (("memory", "memory"), ("FLOPs", "flops"), ("", "speed")) if word in goal.value
+    )
+    lengths = {point.length for point in points if goal.model in wanted[point].get(measure, [])}
+    assert lengths >= set(goal.lengths or (2048, 4096, 8192, 16384))
