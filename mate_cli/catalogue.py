@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import yaml
+from omegaconf import OmegaConf
 
-from mate_cli.config import conf_folder
+from mate_cli.config import ModelConfig, conf_folder
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,18 @@ def schedules() -> list[Option]:
     return found
 
 
+def model_options() -> dict[str, ModelConfig]:
+    """The options of the group ``model`` by name, each as a command would receive it."""
+    schema = OmegaConf.structured(ModelConfig)
+    merged = {file.stem: OmegaConf.merge(schema, OmegaConf.load(file)) for file in _files("model")}
+    return {name: cast(ModelConfig, OmegaConf.to_object(option)) for name, option in merged.items()}
+
+
 def default_option(command: str, group: str) -> str:
     """The option of a group that a command takes where none is named."""
     root = yaml.safe_load((conf_folder() / f"{command}.yaml").read_text(encoding="utf-8"))
     chosen = {name: option for entry in root["defaults"] if isinstance(entry, dict) for name, option in entry.items()}
-    return str(chosen[group])
+    return str(chosen[group] or "none")
 
 
 def _files(group: str) -> list[Any]:

@@ -19,12 +19,13 @@ import yaml
 from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from mate_cli.config_rules import problems, unknown_name
+from mate_cli.config_bench import BenchConfig
+from mate_cli.config_model import BENCH_HEADS, ModelConfig
+from mate_cli.config_rules import key, problems, unknown_name
 from mate_cli.errors import UserError
 
+ANALYSES = ("coverage",)
 ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
-BACKENDS = ("auto", "eager", "dense", "ragged")
-HEADS = ("mate", "full")
 INPUTS = ("both", "table", "passages")
 KINDS = ("cell_selection",)
 LOGGERS = ("csv", "wandb")
@@ -40,50 +41,12 @@ STRATEGIES = ("auto", "ddp")
 NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
 
 
-def key(
-    default: Any,
-    doc: str,
-    *,
-    choices: tuple[str, ...] | None = None,
-    low: float | None = None,
-    above: float | None = None,
-    high: float | None = None,
-    below: float | None = None,
-    text: bool = False,
-) -> Any:
-    """A configuration key: default, meaning, and what is allowed.
-
-    ``choices`` lists the names; ``low``/``high`` are inclusive limits, ``above``/``below`` exclusive ones;
-    ``text`` marks free text and paths, whose value on the command line is taken literally.
-    """
-    limits = {"choices": choices, "low": low, "above": above, "high": high, "below": below}
-    meaning = {name: limit for name, limit in limits.items() if limit is not None}
-    return field(default=default, metadata={"doc": doc, "text": text, **meaning})
-
-
 @dataclass
 class PathsConfig:
     """Where things are written."""
 
     runs: str = key("./runs", "folder that holds the run folders", text=True)
     cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
-
-
-@dataclass
-class AttentionConfig:
-    """How the attention pattern is computed."""
-
-    backend: str = key("auto", "auto takes the fastest exact one", choices=BACKENDS)
-
-
-@dataclass
-class ModelConfig:
-    """Which tokens may attend to which."""
-
-    name: str = key(MISSING, "name of the option")
-    heads: str = key("mate", "mate: row heads and column heads; full: everything attends", choices=HEADS)
-    row_ratio: float = key(0.5, "share of row heads; the rest are column heads", low=0, high=1)
-    attention: AttentionConfig = field(default_factory=AttentionConfig)
 
 
 @dataclass
@@ -201,9 +164,9 @@ class TrainConfig:
     seed: int = key(0, "seed of everything random", low=0, high=2**32 - 1)
 
     def problems(self) -> list[str]:
-        """The schedule exists; a run is either continued or replaced."""
+        """The schedule exists; a run is either continued or replaced; the model is one to train."""
         both = ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []
-        return schedule_problems(self) + both
+        return schedule_problems(self) + both + bench_only_problems(self.model)
 
 
 @dataclass
@@ -248,6 +211,36 @@ class PredictConfig:
 
 
 @dataclass
+class AnalysisConfig:
+    """What is looked at, and how closely."""
+
+    name: str = key(MISSING, "name of the option", choices=ANALYSES)
+    global_sizes: list[int] = key([116, 256], "coverage: G, the tokens that see and are seen by all", low=1)
+    radii: list[int] = key([42, 84, 168, 336], "coverage: R, the tokens of a bucket", low=1)
+
+
+@dataclass
+class AnalyzeConfig:
+    """Analyse generated tables, or the data of a task."""
+
+    analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
+    task: TaskConfig | None = None
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
+    data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
+    split: str = key("dev", "which part of the data", choices=SPLITS)
+    to: str = key("./analysis", "folder for the numbers, the table and the picture", text=True)
+
+    def problems(self) -> list[str]:
+        """What says how to read the data of a task needs one; the schedule exists."""
+        if self.task is not None:
+            return schedule_problems(self)
+        alone = {"data_dir": self.data_dir, "schedule": self.schedule}
+        return [f"{name} says how to read a task: add task=NAME" for name, value in alone.items() if value is not None]
+
+
+@dataclass
 class LsConfig:
     """What `mate ls` lists."""
 
@@ -266,18 +259,32 @@ ROOTS: dict[str, type] = {
     "train": TrainConfig,
     "evaluate": EvaluateConfig,
     "predict": PredictConfig,
+    "analyze": AnalyzeConfig,
+    "bench": BenchConfig,
 }
 
 
-def schedule_problems(config: TrainConfig | PrepareConfig) -> list[str]:
+def schedule_problems(config: TrainConfig | PrepareConfig | AnalyzeConfig) -> list[str]:
     """A line where the schedule that the configuration asks for does not exist."""
+    assert config.task is not None
     name = config.schedule or config.task.default_schedule
     known = config.task.schedules
     return [] if name in known else [unknown_name("schedule", name, known)]
 
 
-def active_schedule(config: TrainConfig | PrepareConfig) -> ScheduleConfig:
+def bench_only_problems(model: ModelConfig) -> list[str]:
+    """A line where a model is not for training."""
+    if model.heads not in BENCH_HEADS:
+        return []
+    files = sorted((conf_folder() / "model").glob("*.yaml"))
+    heads = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")).get("heads") for file in files}
+    others = ", ".join(name for name, own in heads.items() if own not in BENCH_HEADS)
+    return [f"model={model.heads} is for mate bench only; models to train: {others}"]
+
+
+def active_schedule(config: TrainConfig | PrepareConfig | AnalyzeConfig) -> ScheduleConfig:
     """The schedule the configuration asks for; ``schedule_problems`` says when there is none."""
+    assert config.task is not None
     return config.task.schedules[config.schedule or config.task.default_schedule]
 
 

@@ -8,6 +8,31 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 
+def key(
+    default: Any,
+    doc: str,
+    *,
+    choices: tuple[str, ...] | None = None,
+    low: float | None = None,
+    above: float | None = None,
+    high: float | None = None,
+    below: float | None = None,
+    text: bool = False,
+) -> Any:
+    """A configuration key: default, meaning, and what is allowed.
+
+    ``choices`` lists the names; ``low``/``high`` are inclusive limits, ``above``/``below`` exclusive ones;
+    ``text`` marks free text and paths, whose value on the command line is taken literally. The limits of a
+    list are those of its items.
+    """
+    limits = {"choices": choices, "low": low, "above": above, "high": high, "below": below}
+    meaning = {name: limit for name, limit in limits.items() if limit is not None}
+    metadata = {"doc": doc, "text": text, **meaning}
+    if isinstance(default, list):
+        return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
 def unknown_name(what: str, name: object, choices: Iterable[str]) -> str:
     """One line for a name that does not exist: the nearest one that does, and all choices."""
     names = list(choices)
@@ -49,6 +74,12 @@ def _groups(config: Any) -> Iterator[tuple[str, Any]]:
 
 def _limit_problems(name: str, value: Any, limits: Any) -> Iterator[str]:
     if value is None:
+        return
+    if isinstance(value, list):
+        if not value:
+            yield f"{name} is empty"
+        for item in value:
+            yield from _limit_problems(name, item, limits)
         return
     if "choices" in limits and value not in limits["choices"]:
         yield unknown_name(name, value, limits["choices"])

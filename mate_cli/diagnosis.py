@@ -46,11 +46,9 @@ def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: b
         parsed, found = _parse(overrides)
         found += _repeated_groups(parsed)
         if not multirun:
-            found += [
-                f"{item.input_line} lists several values: add -m to run them all"
-                for item in parsed
-                if item.is_sweep_override()
-            ]
+            several = [item for item in parsed if item.is_sweep_override()]
+            found += [_several_values(command, item) for item in several]
+            parsed = [item for item in parsed if item not in several or not _is_list(command, item)]
         for settings in _variants(parsed):
             found += _setting_problems(command, settings, complete)
     return list(dict.fromkeys(found))
@@ -79,6 +77,18 @@ def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
         elif not override.key_or_group.startswith("hydra"):
             parsed.append(override)
     return parsed, found
+
+
+def _is_list(command: str, item: Override) -> bool:
+    key = schema.find(ROOTS[command], item.get_key_element())
+    return key is not None and key.is_list
+
+
+def _several_values(command: str, item: Override) -> str:
+    if _is_list(command, item):
+        name, _, value = str(item.input_line).partition("=")
+        return f"{item.input_line}: write the list in brackets, {name}=[{value}]"
+    return f"{item.input_line} lists several values: add -m to run them all"
 
 
 def _repeated_groups(parsed: list[Override]) -> list[str]:
@@ -125,6 +135,10 @@ def _setting_problems(command: str, settings: list[Setting], complete: bool) -> 
 
 def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[str]:
     """Set a key; a line where it does not exist or takes no such value."""
+    group, dot, _ = name.partition(".")
+    if dot and group in schema.groups(ROOTS[command]) and config[group] is None:
+        yield f"{name} is a key of {group}, and there is none: add {group}=NAME"
+        return
     try:
         OmegaConf.update(config, name, value, force_add=False)
     except ConfigKeyError as error:
@@ -140,7 +154,8 @@ def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[st
 
 
 def _full_name(name: str, error: OmegaConfBaseException) -> str:
-    return str(error.full_key) if str(error.full_key or "").startswith(name) else name
+    full_name = str(error.full_key or "").partition("[")[0]  # without the place in a list
+    return full_name if full_name.startswith(name) else name
 
 
 def _exists(config: DictConfig, name: str) -> bool:

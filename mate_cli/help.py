@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-COMMANDS = ("prepare", "train", "evaluate", "predict", "ls", "doctor")
+COMMANDS = ("prepare", "train", "evaluate", "predict", "bench", "analyze", "ls", "doctor")
 
 EXAMPLES = {
     "prepare": (
@@ -32,7 +32,16 @@ EXAMPLES = {
         ),
         ("mate predict run=runs/my-run table=cities.csv question=... output=json", "for other programs"),
     ),
-    "ls": (("mate ls models", "also: tasks, backbones, hardware, schedules, loggers; alone: all of them"),),
+    "bench": (
+        ("mate bench suite=quick", "speed, FLOPs and memory of MATE, TAPAS and the limit, in minutes"),
+        ("mate bench suite=acceptance to=bench/acceptance", "the points at which MATE has goals to meet"),
+        ("mate bench suite=quick models=[limit,mate,mate@dense] lengths=[512,8192]", "a selection, other backends"),
+    ),
+    "analyze": (
+        ("mate analyze analysis=coverage", "what bucketed attention sees of generated tables of 512 to 16384 tokens"),
+        ("mate analyze task=hybridqa data_dir=data/hybridqa analysis.radii=[42,128]", "of the tables of HybridQA"),
+    ),
+    "ls": (("mate ls models", "also: tasks, backbones, hardware, schedules, loggers, analyses; alone: all of them"),),
     "doctor": (("mate doctor", "look for what is missing, and say which command mends it"),),
 }
 
@@ -105,6 +114,13 @@ def _keys(command: str) -> Iterator[str]:
     for key in keys(ROOTS[command]):
         if key.name.endswith(".name"):  # set by the option itself
             continue
-        default = "" if key.required else f"; default: {'null' if key.default is None else key.default}"
+        default = "" if key.required else f"; default: {_shown(key.default)}"
         yield f"  {key.name}"
         yield textwrap.indent(textwrap.fill(f"{key.meaning['doc']} ({key.words}{default})", 96), " " * 6)
+
+
+def _shown(default: object) -> object:
+    """A default as it is typed."""
+    if default is None:
+        return "null"
+    return list(default) if isinstance(default, tuple) else default

@@ -12,14 +12,19 @@ from typing import Any
 from omegaconf import MISSING
 
 TYPE_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+LIST_WORDS = {int: "whole numbers", str: "names"}
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key: full name (``*`` stands for any name), type, default, and the metadata of ``config.key``."""
+    """One key: full name (``*`` stands for any name), type, default, and the metadata of ``config.key``.
+
+    ``type`` is that of the items where ``is_list``.
+    """
 
     name: str
     type: type
+    is_list: bool
     optional: bool
     default: Any
     meaning: Any
@@ -37,29 +42,36 @@ class Key:
     @property
     def words(self) -> str:
         """What a value may be, in words."""
-        if choices := self.meaning.get("choices"):
+        or_null = " or null" if self.optional else ""
+        choices = self.meaning.get("choices")
+        if self.is_list:
+            return "a list [A,B] of " + (", ".join(choices) if choices else LIST_WORDS[self.type]) + or_null
+        if choices:
             return "one of " + ", ".join(choices)
-        return TYPE_WORDS[self.type] + (" or null" if self.optional else "")
+        return TYPE_WORDS[self.type] + or_null
 
 
 def keys(root: type, prefix: str = "") -> Iterator[Key]:
     """Every key below a configuration dataclass, in the order of the source."""
     hints = typing.get_type_hints(root)
     for item in dataclasses.fields(root):
-        hint, name = hints[item.name], prefix + item.name
-        if dataclasses.is_dataclass(hint):
-            yield from keys(typing.cast(type, hint), name + ".")
-        elif typing.get_origin(hint) is dict:
-            yield from keys(typing.get_args(hint)[1], name + ".*.")
+        (kind, optional), name = _without_none(hints[item.name]), prefix + item.name
+        if dataclasses.is_dataclass(kind):
+            yield from keys(kind, name + ".")
+        elif typing.get_origin(kind) is dict:
+            yield from keys(typing.get_args(kind)[1], name + ".*.")
         else:
-            kind, optional = _without_none(hint)
-            yield Key(name, kind, optional, item.default, item.metadata)
+            is_list = typing.get_origin(kind) is list
+            default = item.default if item.default_factory is dataclasses.MISSING else item.default_factory()
+            kind = typing.get_args(kind)[0] if is_list else kind
+            yield Key(name, kind, is_list, optional, default, item.metadata)
 
 
 def groups(root: type) -> list[str]:
     """Names of the keys that hold a group of keys, at the top level."""
     hints = typing.get_type_hints(root)
-    return [item.name for item in dataclasses.fields(root) if dataclasses.is_dataclass(hints[item.name])]
+    kinds = {item.name: _without_none(hints[item.name])[0] for item in dataclasses.fields(root)}
+    return [name for name, kind in kinds.items() if dataclasses.is_dataclass(kind)]
 
 
 def find(root: type, name: str) -> Key | None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import mate_cli.attention
-from mate_cli import __version__, config, help
+from mate_cli import __version__, config, config_model, help, schema
 from mate_cli.attention import BACKENDS
 from mate_cli.catalogue import options
 from mate_cli.cli import main
@@ -72,9 +72,10 @@ def test_a_commands_help_explains_groups_keys_and_examples(
     shown = capsys.readouterr().out
     assert help.one_line(command) in shown
     assert all(line in shown for line, _ in help.EXAMPLES[command])
-    assert "  paths.cache\n      folder for prepared data" in shown
+    has_paths = "paths" in schema.groups(config.ROOTS[command])
+    assert ("  paths.cache\n      folder for prepared data" in shown) == has_paths
     if command == "train":
-        assert "  model       mate, mate_dense, tapas (default: mate)" in shown
+        assert f"  model       {', '.join(option.name for option in options('model'))} (default: mate)" in shown
         assert "  seed\n      seed of everything random (a whole number; default: 0)" in shown
 
 
@@ -102,13 +103,13 @@ def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixtur
         (
             ["trian"],
             "unknown command 'trian': did you mean mate train? "
-            "choose from prepare, train, evaluate, predict, ls, doctor",
+            "choose from prepare, train, evaluate, predict, bench, analyze, ls, doctor",
         ),
-        (["xyz"], "unknown command 'xyz': choose from prepare, train, evaluate, predict, ls, doctor"),
+        (["xyz"], "unknown command 'xyz': choose from prepare, train, evaluate, predict, bench, analyze, ls, doctor"),
         (
             ["ls", "modls"],
             "unknown kind 'modls': did you mean models? "
-            "choose from models, tasks, backbones, hardware, schedules, loggers, all",
+            "choose from models, tasks, backbones, hardware, schedules, loggers, analyses, all",
         ),
         (["ls", "models", "tasks"], "mate ls takes no 'tasks'; mate ls --help shows what it takes"),
         (["doctor", "seed=1"], "mate doctor takes no 'seed=1'; mate doctor --help shows what it takes"),
@@ -209,7 +210,7 @@ def test_ls_draws_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str], monk
 
 
 def test_the_names_of_backends_are_those_that_exist() -> None:
-    assert set(config.BACKENDS) == {"auto", *BACKENDS}
+    assert set(config_model.BACKENDS) == {"auto", "autotune", *BACKENDS}
 
 
 def states() -> Iterator[tuple[str, str]]:

@@ -17,11 +17,12 @@ from omegaconf import OmegaConf
 from mate_cli import config, schema
 from mate_cli.catalogue import options, schedules
 from mate_cli.config import TrainConfig, config_hash, load_run_config, to_plain
+from mate_cli.config_model import BENCH_HEADS, AttentionConfig
 from mate_cli.config_rules import problems, unknown_name
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.errors import UserError
 
-SHIPPED = {"model": 3, "backbone": 7, "task": 2, "hardware": 5, "logger": 2}
+SHIPPED = {"model": 13, "backbone": 7, "task": 2, "hardware": 5, "logger": 2, "analysis": 1}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
 
@@ -33,10 +34,14 @@ def conf() -> Iterator[None]:
         yield
 
 
-def train_config(*overrides: str) -> TrainConfig:
+def config_of(command: str, *overrides: str) -> Any:
     register_schemas()
     with initialize_config_dir(str(config.conf_folder()), version_base="1.3"):
-        return typed(compose("train", list(overrides)))
+        return typed(compose(command, list(overrides)))
+
+
+def train_config(*overrides: str) -> TrainConfig:
+    return config_of("train", *overrides)
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +53,38 @@ def test_every_shipped_file_is_composed_below() -> None:
     files = {file.relative_to(config.conf_folder()) for file in config.conf_folder().rglob("*.yaml")}
     roots = {Path(f"{command}.yaml") for command in config.ROOTS}
     composed = {Path(group) / f"{name}.yaml" for group, name in OPTIONS}
-    assert files == roots | composed | {Path("quiet.yaml")}  # quiet is part of every root
+    suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
+    assert files == roots | composed | suites | {Path("quiet.yaml")}  # quiet is part of every root
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 19
+    assert len(OPTIONS) == COUNT == 30
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_to_a_valid_configuration(group: str, name: str) -> None:
     needed = ["backbone.path=somewhere"] if name == "folder" else []
-    composed = train_config(f"{group}={name}", *needed)
+    command = "train" if group in schema.groups(TrainConfig) else "analyze"
+    composed = config_of(command, f"{group}={name}", *needed)
     assert getattr(composed, group).name == name
-    assert problems(composed) == []
+    assert problems(composed) == (bench_only(name) if name in BENCH_HEADS else [])
+
+
+def bench_only(model: str) -> list[str]:
+    others = "linformer, mate, mate_bucketed, mate_columns, mate_dense, mate_rows, sat, table_etc, tapas"
+    return [f"model={model} is for mate bench only; models to train: {others}"]
+
+
+def test_a_task_is_the_choice_of_an_analysis() -> None:
+    assert config_of("analyze").task is None
+    chosen = config_of("analyze", "task=hybridqa")
+    assert isinstance(chosen.task, config.TaskConfig)
+    assert (chosen.task.name, chosen.backbone.name) == ("hybridqa", "bert_large")
+    assert config.active_schedule(chosen).max_tokens == 2048
+    alone = config_of("analyze", "data_dir=somewhere", "analysis.radii=[42,0]", "analysis.global_sizes=[]")
+    assert problems(alone) == [
+        "data_dir says how to read a task: add task=NAME",
+        "analysis.global_sizes is empty",
+        "analysis.radii=0: must be at least 1",
+    ]
 
 
 @pytest.mark.parametrize("option", [option for group in SHIPPED for option in options(group)], ids=str)
@@ -137,6 +163,16 @@ def test_every_task_has_the_four_schedules(task: str) -> None:
         (["backbone=folder"], "backbone.path is missing: source=folder needs it"),
         (["backbone=tiny", "backbone.heads=7"], "backbone.hidden=64 cannot be divided among heads=7"),
         (["name=''"], "name is empty"),
+        (["model.linformer.k=0"], "model.linformer.k=0: must be at least 1"),
+        (
+            ["model=sat", "model.attention.backend=ragged"],
+            "model.attention.backend=ragged cannot do heads=row_or_column: "
+            "choose from auto, autotune, eager, dense, flex",
+        ),
+        (
+            ["model=linformer", "model.attention.backend=dense"],
+            "model.attention.backend=dense cannot do heads=linformer: choose from auto",
+        ),
         (
             ["task.schedules.smoke.epochs=1"],
             "task.schedules.smoke.steps and epochs: set exactly one of them, the other to null",
@@ -176,7 +212,7 @@ def test_the_hash_sees_everything_else(default: TrainConfig) -> None:
         replace(default, seed=1),
         replace(default, schedule="small"),
         replace(default, task=replace(default.task, sentences=4)),
-        replace(default, model=replace(default.model, attention=config.AttentionConfig(backend="eager"))),
+        replace(default, model=replace(default.model, attention=AttentionConfig(backend="eager"))),
         train_config("task.schedules.laptop.lr=1e-3"),
         train_config("backbone=tiny"),
     ]

@@ -142,7 +142,8 @@ def attention_backends(config: DoctorConfig) -> Finding:
     pattern = mate_pattern(heads=4)
     layout = _small_table()
     qkv = torch.randn(len(layout.row), 3 * 4 * 16, generator=torch.Generator().manual_seed(0))
-    states = {name: attend(qkv, build_plan(layout, pattern.kinds, name), pattern) for name in BACKENDS}
+    here = [name for name, backend in BACKENDS.items() if not backend.needs_gpu]
+    states = {name: attend(qkv, build_plan(layout, pattern.kinds, name), pattern) for name in here}
     differences = {name: float((states[name] - states["eager"]).abs().max()) for name in states}
     wrong = [name for name, difference in differences.items() if not difference < 1e-4]
     detail = ", ".join(f"{name} {difference:.0e}" for name, difference in differences.items())

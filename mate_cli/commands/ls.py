@@ -1,4 +1,4 @@
-"""List what there is: models, tasks, backbones, hardware, schedules, loggers."""
+"""List what there is: models, tasks, backbones, hardware, schedules, loggers, analyses."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ GROUPS = {
     "backbones": "backbone",
     "hardware": "hardware",
     "loggers": "logger",
+    "analyses": "analysis",
 }
-KINDS = ("models", "tasks", "backbones", "hardware", "schedules", "loggers")
+KINDS = ("models", "tasks", "backbones", "hardware", "schedules", "loggers", "analyses")
 
 
 def run(config: LsConfig) -> None:

@@ -1,0 +1,76 @@
+"""The guides: what they name exists, and their pictures are those of today's masks."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from mate_cli import help
+
+ROOT = Path(__file__).parent.parent
+GUIDES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PLACEHOLDER = re.compile(r"NAME|DIR|\*|…")
+
+
+def code(guide: Path) -> list[str]:
+    """What stands between backquotes, outside blocks."""
+    text = re.sub(r"^```.*?^```", "", guide.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"`([^`]+)`", text)
+
+
+def test_there_are_guides() -> None:
+    assert {guide.name for guide in GUIDES} >= {"architecture.md", "adding-a-model.md"}
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_every_link_leads_somewhere(guide: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", guide.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if "://" not in link and not (guide.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_every_file_that_is_named_exists(guide: Path) -> None:
+    folders = tuple(f"{folder.name}/" for folder in ROOT.iterdir() if folder.is_dir())
+    named = [word for word in code(guide) if word.startswith(folders) and not PLACEHOLDER.search(word)]
+    assert named
+    assert [word for word in named if not (ROOT / word).exists()] == []
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_every_command_and_target_exists(guide: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for words in map(str.split, code(guide)):
+        if words[0] == "make" and len(words) > 1:
+            assert words[1] in targets
+        if words[0] == "mate" and len(words) > 1 and not words[1].isupper():
+            assert words[1] in help.COMMANDS
+
+
+def test_the_pictures_are_small_and_drawn_by_the_script(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs" / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    pictures.main(tmp_path)
+    shipped = {file.name: file.stat().st_size for file in (ROOT / "docs" / "pictures").iterdir()}
+    assert shipped.keys() == {file.name for file in tmp_path.iterdir()}
+    assert all(size < 100_000 for size in shipped.values())
+
+
+def test_the_figures_of_the_guide_are_measured() -> None:
+    """Coverage of a column at G=116 and R=42, as docs/architecture.md has it."""
+    from mate_cli.analysis.coverage import Document, count_coverage
+    from mate_cli.analysis.layouts import table_layout
+    from mate_cli.attention import Buckets
+
+    documents = [Document("grid", table_layout("grid", tokens)) for tokens in (2048, 8192)]
+    counts = count_coverage(documents, [Buckets(116, 42)])
+    shares = [round(100 * count.share) for group, count in counts.items() if group.kind == "column"]
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"sees {shares[0]}% of the pairs of one column" in text
+    assert f"and {shares[1]}% at 8192" in text
