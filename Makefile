@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 # Two workers with one thread each: more threads than cores make every test slower.
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
-.PHONY: help demo test test-slow test-oracles lint types checks format wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu lint types checks format pictures wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,7 +24,11 @@ test: $(READY) ## the fast tests (minutes)
 	$(PYTEST)
 
 test-slow: $(READY) ## the tests that train, kill and resume
-	$(PYTEST) -m "slow and not oracles"
+	$(PYTEST) -m "slow and not oracles and not gpu"
+
+test-gpu: $(READY) ## the tests that need a CUDA GPU
+	$(VENV)/bin/python -c 'import torch; assert torch.cuda.is_available(), "make test-gpu needs a CUDA GPU"'
+	$(VENV)/bin/python -m pytest -m gpu
 
 test-oracles: $(READY) ## the tests against recorded reference outputs in ../shared
 	@test -d ../shared || { echo "make test-oracles needs ../shared beside this checkout"; exit 1; }
@@ -42,6 +46,9 @@ types: $(READY) ## mypy
 	$(VENV)/bin/mypy
 
 checks: lint types test ## what to run before a commit
+
+pictures: $(READY) ## draw docs/pictures anew, from the masks and plans that the models use
+	$(VENV)/bin/python docs/pictures.py
 
 wheel: $(READY) ## build dist/mate_cli-*.whl
 	rm -rf dist

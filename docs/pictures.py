@@ -1,0 +1,138 @@
+"""Draws docs/pictures from the masks and plans that the models use: `make pictures`.
+
+Figures 1 and 2 of the paper (checklist 109, 110), for one example table.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from mate_cli.attention import Buckets, Kind, Layout, allowed
+from mate_cli.attention.bucketed import BucketedPlan, bucketed_plan
+from mate_cli.attention.order import sort_by_line
+
+QUESTION = ("[CLS]", "longest", "river", "?", "[SEP]")
+TABLE = (
+    ("river", "length", "mouth"),
+    ("Po", "652 km", "Adriatic"),
+    ("Rhine", "1233 km", "North Sea"),
+    ("Loire", "1006 km", "Atlantic"),
+    ("Elbe", "1094 km", "North Sea"),
+)
+BUCKETS = Buckets(global_size=6, radius=4)
+KINDS: tuple[Kind, ...] = ("row", "column")
+
+NOTHING, QUESTION_PAIR, SAME_LINE, GLOBAL_PAIR, MASKED, MISSED = range(6)
+COLOURS = {
+    NOTHING: "#ffffff",
+    QUESTION_PAIR: "#c9ced6",
+    SAME_LINE: "#2f6db3",
+    GLOBAL_PAIR: "#8fb6de",
+    MASKED: "#f1ead9",
+    MISSED: "#d1495b",
+}
+
+
+def main(folder: Path) -> None:
+    """Write the pictures; the same bytes each time."""
+    matplotlib.rcParams.update({"font.size": 7})
+    words, layout = example()
+    for name, figure in {"heads": heads_figure(words, layout), "buckets": buckets_figure(words, layout)}.items():
+        figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+
+
+def example() -> tuple[list[str], Layout]:
+    """The words of the example, each a token, and where they stand."""
+    words, places = list(QUESTION), [(0, 0, 0)] * len(QUESTION)
+    for row, cells in enumerate(TABLE):
+        for column, cell in enumerate(cells, start=1):
+            words += cell.split()
+            places += [(row, column, 1)] * len(cell.split())
+    row, column, segment = np.array(places).T
+    return words, Layout(np.zeros_like(row), row, column, segment)
+
+
+def heads_figure(words: list[str], layout: Layout) -> Figure:
+    """Figure 1: who attends to whom in row heads and in column heads, in the order of the input."""
+    figure = Figure(figsize=(9, 5.3), layout="constrained")
+    for kind, axes in zip(KINDS, figure.subplots(1, 2), strict=True):
+        pairs = _allowed(kind, layout)
+        asked = layout.segment == 0
+        classes = np.where(pairs, np.where(asked[:, None] | asked, QUESTION_PAIR, SAME_LINE), NOTHING)
+        _matrix(axes, classes, words, f"{kind} heads")
+    _legend(figure, {QUESTION_PAIR: "to or from the question", SAME_LINE: "same row, or same column"})
+    return figure
+
+
+def buckets_figure(words: list[str], layout: Layout) -> Figure:
+    """Figure 2: the tokens in each head's order, the global part, the buckets and what they see."""
+    figure = Figure(figsize=(9, 5.3), layout="constrained")
+    plan = bucketed_plan(layout, KINDS, BUCKETS)
+    for number, (kind, axes) in enumerate(zip(KINDS, figure.subplots(1, 2), strict=True)):
+        order = sort_by_line(kind, layout).tokens
+        computed, seen = _planned(plan, number)
+        classes = np.where(computed, np.where(seen, SAME_LINE, MASKED), NOTHING)
+        classes[_allowed(kind, layout) & ~seen] = MISSED
+        classes = classes[np.ix_(order, order)]
+        first = np.arange(len(order)) < BUCKETS.global_size
+        classes[(first[:, None] | first) & (classes == SAME_LINE)] = GLOBAL_PAIR
+        _matrix(axes, classes, [words[token] for token in order], f"{kind} heads, sorted by {kind}")
+        for border in range(BUCKETS.global_size, len(order), BUCKETS.radius):
+            axes.axhline(border, color="black", linewidth=1.6 if border == BUCKETS.global_size else 0.6)
+            axes.axvline(border, color="black", linewidth=1.6 if border == BUCKETS.global_size else 0.6)
+    words_of = {
+        GLOBAL_PAIR: f"to or from the G={BUCKETS.global_size} global tokens",
+        SAME_LINE: f"within neighbouring buckets of R={BUCKETS.radius}",
+        MASKED: "computed, then masked",
+        MISSED: "of the pattern, but not seen",
+    }
+    _legend(figure, words_of)
+    return figure
+
+
+def _allowed(kind: Kind, layout: Layout) -> np.ndarray:
+    return allowed(kind, *(torch.from_numpy(ids) for ids in (layout.row, layout.column, layout.segment))).numpy()
+
+
+def _planned(plan: BucketedPlan, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs that a plan computes and, of these, those that its masks leave; of one document."""
+    group = plan.groups[number]
+    computed, seen = np.zeros((2, plan.tokens, plan.tokens), dtype=bool)
+    computed[group.global_index] = True
+    seen[group.global_index] = group.global_masks[0].numpy()
+    keys = group.key_index.view(len(group.mask), -1).numpy()
+    queries = group.query_index.view(len(group.mask), -1).numpy()
+    for own, asked, mask in zip(queries, keys, group.mask[:, 0].numpy(), strict=True):
+        for query, row in zip(own, mask, strict=True):
+            if query:  # the first token is global: elsewhere it stands for an empty place
+                computed[query, asked] = True
+                seen[query, asked[row]] = True
+    return computed, seen
+
+
+def _matrix(axes: Axes, classes: np.ndarray, words: list[str], title: str) -> None:
+    size = len(words)
+    axes.pcolormesh(classes, cmap=ListedColormap(list(COLOURS.values())), vmin=-0.5, vmax=len(COLOURS) - 0.5,
+                    edgecolors="#e4e4e4", linewidth=0.2)  # fmt: skip
+    axes.set_xticks(np.arange(size) + 0.5, words, rotation=90)
+    axes.set_yticks(np.arange(size) + 0.5, words)
+    axes.set(title=title, aspect="equal", xlabel="attends to", ylim=(size, 0))
+    axes.tick_params(length=0)
+
+
+def _legend(figure: Figure, words: dict[int, str]) -> None:
+    patches = [Patch(facecolor=COLOURS[number], edgecolor="#999999", label=text) for number, text in words.items()]
+    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), frameon=False)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "pictures")
