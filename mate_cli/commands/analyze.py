@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 def run(config: AnalyzeConfig) -> None:
     """Count, print a table, write it with the numbers and a picture."""
+    import sys
     from itertools import product
     from pathlib import Path
 
@@ -31,7 +32,7 @@ def run(config: AnalyzeConfig) -> None:
     for table in coverage_tables(counts):
         console.print(table)
     console.print(CAPTION)
-    write_coverage(counts, Path(config.to))
+    write_coverage(counts, Path(config.to), sys.argv[1:])
     console.print(f"{config.to}: coverage.json, coverage.md, coverage.png", highlight=False, markup=False)
 
 

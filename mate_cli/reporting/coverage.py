@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.table import Table as RichTable
 
+from mate_cli import __version__
 from mate_cli.analysis.coverage import KINDS, Counts, Group, coverage_record
 from mate_cli.attention import Buckets
 from mate_cli.errors import UserError
@@ -30,9 +32,9 @@ def coverage_tables(counts: Counts) -> Iterator[RichTable]:
         yield table
 
 
-def coverage_markdown(counts: Counts) -> str:
-    """The same tables for a file."""
-    lines = [CAPTION]
+def coverage_markdown(counts: Counts, command: Sequence[str]) -> str:
+    """The same tables for a file, below the command that made them."""
+    lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", CAPTION]
     for global_size in _global_sizes(counts):
         head, rows = _grid(counts, global_size)
         lines += ["", f"G={global_size}", ""]
@@ -40,8 +42,11 @@ def coverage_markdown(counts: Counts) -> str:
     return "\n".join([*lines, ""])
 
 
-def write_coverage(counts: Counts, folder: Path) -> None:
+def write_coverage(counts: Counts, folder: Path, command: Sequence[str]) -> None:
     """``coverage.json``, ``coverage.md`` and ``coverage.png``.
+
+    Args:
+        command: what was typed after ``mate``.
 
     Raises:
         UserError: the folder cannot be written.
@@ -50,7 +55,7 @@ def write_coverage(counts: Counts, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         numbers = json.dumps(coverage_record(counts), indent=1)
         (folder / "coverage.json").write_text(numbers + "\n", encoding="utf-8")
-        (folder / "coverage.md").write_text(coverage_markdown(counts), encoding="utf-8")
+        (folder / "coverage.md").write_text(coverage_markdown(counts, command), encoding="utf-8")
         _draw(counts, folder / "coverage.png")
     except OSError as error:
         raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error

@@ -53,7 +53,7 @@ def test_counts_are_summed_over_the_documents_of_a_length():
     assert record[0].keys() == {
         *("case", "tokens", "heads", "global_size", "radius", "pairs", "seen", "documents", "exact", "share")
     }
-    assert "| a | ≤512 | 2 | column |" in coverage_markdown(counts)
+    assert "| a | ≤512 | 2 | column |" in coverage_markdown(counts, ["analyze"])
 
 
 def test_rows_of_the_cache_are_documents():
@@ -78,7 +78,7 @@ def test_the_command_writes_numbers_table_and_picture(tmp_path, capsys):
     assert columns == sorted(columns, reverse=True)
     assert all(by_place["long", 2**power, "row"] == 1 for power in range(9, 15))
     assert (tmp_path / "out" / "coverage.png").read_bytes()[1:4] == b"PNG"
-    assert (tmp_path / "out" / "coverage.md").read_text().count("\n") == len(record) + 6
+    assert (tmp_path / "out" / "coverage.md").read_text().count("\n") == len(record) + 8
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, capsys):
