@@ -36,7 +36,7 @@ class Results:
             "finished": False,
             "command": sys.argv[1:],
             "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-            "environment": environment(sys.argv),
+            "environment": environment(["mate", *sys.argv[1:]]),
             "device": device_facts(device),
             "configuration": to_plain(config),
         }
