@@ -60,4 +60,9 @@ class BenchConfig:
     memory: float | None = key(None, "GiB that a call may take; null: three quarters of what is free", above=0)
     to: str = key("./bench", "folder for results, tables and figures", text=True)
     overwrite: bool = key(False, "replace the results in that folder")
+    resume: bool = key(False, "keep the results in that folder, measure the points that are missing")
     seed: int = key(0, "seed of tables and weights", low=0, high=2**32 - 1)
+
+    def problems(self) -> list[str]:
+        """Results are either kept or replaced."""
+        return ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []

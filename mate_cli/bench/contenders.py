@@ -8,6 +8,7 @@ and heads are left out of all of them: an encoder gets states and gives states.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -19,6 +20,7 @@ from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD
 from mate_cli.bench.layouts import packed
 from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
 from mate_cli.bench.point import Point
+from mate_cli.bench.sparse_products import Product, sparse_products
 from mate_cli.catalogue import model_options
 from mate_cli.config_model import AttentionConfig, ModelConfig
 from mate_cli.config_rules import unknown_name
@@ -40,10 +42,11 @@ class Inputs(NamedTuple):
     Attributes:
         states: ``[tokens, hidden]``, or padded ``[batch, tokens, hidden]``.
         argument: what the encoder takes besides, a plan or a mask.
-        pairs: pairs of queries and keys that a layer computes, summed over the heads; None: not known.
+        pairs: pairs of queries and keys that a layer computes, summed over the heads; None: not counted so.
         needed: those that its pattern asks for.
         quadratic_bytes: of what is kept for every pair, an estimate.
         plan_seconds: what making ``argument`` took, once a batch.
+        products: where pairs are not counted, what is computed besides the linear layers.
     """
 
     states: Tensor
@@ -52,6 +55,7 @@ class Inputs(NamedTuple):
     needed: int | None
     quadratic_bytes: int
     plan_seconds: float
+    products: Sequence[Product] = ()
 
 
 class Contender(Protocol):
@@ -95,12 +99,13 @@ class Model:
         plan = make_planner(config, self.config.attention.backend, point.device, Buckets(*self._buckets))(layout)
         plan = plan.to(point.device)
         seconds = time.perf_counter() - started
-        pairs = needed = None
-        if config.heads in COUNTED_HEADS:
-            pairs = computed_pairs(plan, config.pattern(), layout)
-            needed = needed_pairs(config.pattern(), layout)
+        states = _states(point, len(layout.document))
         kept = _kept_bytes(plan.backend, config, point) * full_pairs(layout)
-        return Inputs(_states(point, len(layout.document)), plan, pairs, needed, kept, seconds)
+        if config.heads not in COUNTED_HEADS:
+            products = sparse_products(plan, config, point)
+            return Inputs(states, plan, None, None, kept, seconds, products)
+        pairs = computed_pairs(plan, config.pattern(), layout)
+        return Inputs(states, plan, pairs, needed_pairs(config.pattern(), layout), kept, seconds)
 
     @property
     def _buckets(self) -> tuple[int, int]:

@@ -9,9 +9,11 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import torch
 from mate_cli.bench.findings import findings
 from mate_cli.bench.goals import judged
 from mate_cli.bench.measure import Record
+from mate_cli.bench.point import Point
 from mate_cli.config import to_plain
 from mate_cli.config_bench import BenchConfig
 from mate_cli.errors import UserError
@@ -32,32 +35,60 @@ class Results:
     def __init__(self, config: BenchConfig, device: str) -> None:
         self.folder = Path(config.to)
         self.records: list[Record] = []
-        self._facts = {
+        self._facts: dict[str, Any] = {
             "finished": False,
             "command": sys.argv[1:],
-            "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            "sittings": [time.strftime("%Y-%m-%dT%H:%M:%S%z")],
             "environment": environment(["mate", *sys.argv[1:]]),
             "device": device_facts(device),
             "configuration": to_plain(config),
         }
 
-    def claim(self, overwrite: bool) -> None:
-        """Make the folder.
+    def claim(self, overwrite: bool, resume: bool) -> None:
+        """Make the folder, or go on with what it holds.
 
         Raises:
-            UserError: it holds results, or cannot be written.
+            UserError: it holds results and nobody said what to do with them, it holds others than ``resume`` could
+                go on with, or it cannot be written.
         """
         file = self.folder / "results.json"
-        if file.exists() and not overwrite:
-            raise UserError(f"{file} exists: take another folder with to=FOLDER, or replace it with overwrite=true")
         try:
+            if file.exists() and resume:
+                self._take_over(file)
+            elif file.exists() and not overwrite:
+                raise UserError(
+                    f"{file} exists: take another folder with to=FOLDER, replace it with overwrite=true, or measure "
+                    "what is missing with resume=true"
+                )
             self.folder.mkdir(parents=True, exist_ok=True)
-            if file.exists():
-                for figure in self.folder.glob("figure[456]-*.png"):
-                    figure.unlink()
+            for figure in self.folder.glob("figure[456]-*.png"):
+                figure.unlink()
             self._write()
         except OSError as error:
             raise UserError(f"cannot write {file}: {error.strerror}; take another folder with to=FOLDER") from error
+
+    def _take_over(self, file: Path) -> None:
+        """The records and the start of an earlier sitting that measured the same on the same machine."""
+        try:
+            earlier = json.loads(file.read_text(encoding="utf-8"))
+            records, sittings = list(earlier["records"]), list(earlier["sittings"])
+            known = _comparable(earlier["configuration"], earlier["device"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{file} is no result of mate bench; take another folder with to=FOLDER") from error
+        own = _comparable(self._facts["configuration"], self._facts["device"])
+        differing = sorted(name for name in own if own[name] != known.get(name))
+        if differing:
+            raise UserError(
+                f"cannot resume {self.folder}: it was measured with another {', '.join(differing)}; "
+                "repeat its settings, or take another folder with to=FOLDER"
+            )
+        self.records = records
+        self._facts["sittings"] = sittings + self._facts["sittings"]
+
+    def has(self, point: Point) -> bool:
+        """Whether the point has been measured."""
+        wanted = asdict(point)
+        return any({name: record[name] for name in wanted} == wanted for record in self.records)
 
     def add(self, records: list[Record]) -> None:
         self.records += records
@@ -79,6 +110,12 @@ class Results:
 
     def _write(self) -> None:
         write_json(self.folder / "results.json", self.plain())
+
+
+def _comparable(configuration: dict[str, Any], device: dict[str, Any]) -> dict[str, Any]:
+    """What must be the same for two sittings to be one bench."""
+    free = ("to", "overwrite", "resume")
+    return {name: value for name, value in {**configuration, **device}.items() if name not in free}
 
 
 def device_facts(device: str) -> dict[str, Any]:

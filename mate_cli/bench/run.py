@@ -28,7 +28,8 @@ class Bench:
         self.wanted = with_names(wanted_points(config, device))
         torch.set_num_threads(config.threads or torch.get_num_threads())
         self.results = Results(config, device)
-        self.results.claim(config.overwrite)
+        self.results.claim(config.overwrite, config.resume)
+        self.missing = [point for point in self.wanted if not self.results.has(point)]
         self._suite = config.suite
         self._budget = Budget(config.suite.call_seconds, config.memory, device)
         self._server = MemoryServer(torch.get_num_threads())
@@ -40,7 +41,7 @@ class Bench:
         self._server.close()
 
     def measure(self, point: Point) -> list[Record]:
-        """Measure one of ``wanted``, and keep it in the results."""
+        """Measure one of ``wanted`` that no earlier sitting measured, and keep it in the results."""
         records = measure(point, self.wanted[point], self._suite, self._budget, self._server)
         self.results.add(records)
         return records

@@ -46,10 +46,15 @@ class Work:
 
         ``weight`` multiplies those of the attention.
         """
-        pairs = self.inputs.needed if needed else self.inputs.pairs
-        if pairs is None:
+        inputs = self.inputs
+        pairs = inputs.needed if needed else inputs.pairs
+        if pairs is not None:
+            attention = attention_flops(self.point, pairs, self.contender.backward)
+        elif inputs.products and not needed:
+            passes = [1 + part.backward if self.point.is_training else 1 for part in inputs.products]
+            attention = sum(part.forward * times for part, times in zip(inputs.products, passes, strict=True))
+        else:
             return None
-        attention = attention_flops(self.point, pairs, self.contender.backward)
         return linear_flops(self.point, self.tokens) + weight * attention
 
     def estimated_bytes(self) -> int:

@@ -14,9 +14,9 @@ def run(config: BenchConfig) -> None:
     from mate_cli.reporting.bench_report import goal_lines, write_report
 
     console = Console(soft_wrap=True)
-    with Bench(config) as bench, BenchProgress(console, len(bench.wanted)) as progress:
+    with Bench(config) as bench, BenchProgress(console, len(bench.missing)) as progress:
         try:
-            for point in bench.wanted:
+            for point in bench.missing:
                 progress.begin(point)
                 progress.end(point, bench.measure(point))
             bench.results.finish()

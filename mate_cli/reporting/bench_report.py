@@ -35,7 +35,7 @@ def report_lines(results: dict[str, Any], figures: list[Path]) -> Iterator[str]:
     device, environment = results["device"], results["environment"]
     yield "# mate bench"
     yield ""
-    yield f"`mate {' '.join(results['command'])}`, {results['started']}"
+    yield f"`mate {' '.join(results['command'])}`, {', '.join(results['sittings'])}"
     yield ""
     yield f"{device.get('gpu', device['cpu'])} ({device['instructions']}), {device['threads']} threads; " + ", ".join(
         f"{name} {version}" for name, version in environment["packages"].items() if version

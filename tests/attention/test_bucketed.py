@@ -1,12 +1,14 @@
 """The paper's buckets against brute force, and against the plain pattern where the two must agree."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mate_cli.attention import Buckets, PatternPlanner, attend, build_plan, mate_pattern
+from mate_cli.attention import Buckets, PatternPlanner, attend, bucketed, build_plan, mate_pattern
 from mate_cli.attention.eager import EagerPlan, attend_documents, probabilities
 from mate_cli.attention.plan import document_plan
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout, layouts
@@ -66,9 +68,10 @@ sizes = st.builds(Buckets, st.integers(1, 12), st.integers(1, 9))
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-@given(layouts(), st.sampled_from(LINES), sizes)
-def test_buckets_are_the_intersected_mask(batch, name, buckets):
-    _, got, expected = bucketed_results(batch, PATTERNS[name], buckets)
+@given(layouts(), st.sampled_from(LINES), sizes, st.sampled_from([1, 3, 48]))
+def test_buckets_are_the_intersected_mask(batch, name, buckets, at_once):
+    with mock.patch.object(bucketed, "_BUCKETS_AT_ONCE", at_once):
+        _, got, expected = bucketed_results(batch, PATTERNS[name], buckets)
     for ours, reference in zip(got, expected, strict=True):
         torch.testing.assert_close(ours, reference, rtol=0, atol=1e-10)
     assert not got[0][torch.from_numpy(batch.document < 0)].any()

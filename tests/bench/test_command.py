@@ -93,12 +93,23 @@ def test_ctrl_c_leaves_what_was_measured(
             raise KeyboardInterrupt
         return measure(point, *rest)
 
+    words = ("models=[limit]", "lengths=[64,128]", "measures=[speed]")
     monkeypatch.setattr(bench_run, "measure", interrupted)
-    assert bench("models=[limit]", "lengths=[64,128]", "measures=[speed]") == 130
+    assert bench(*words) == 130
     assert capfd.readouterr().err == "interrupted\n"
     assert not results()["finished"]
     assert [record["length"] for record in results()["records"]] == [64]
     assert Path("bench/report.md").exists()
+    (kept,) = results()["records"]
+    monkeypatch.setattr(bench_run, "measure", measure)
+    assert bench(*words, "resume=true", "seed=1") == 2
+    line = "it was measured with another seed; repeat its settings, or take another folder with to=FOLDER"
+    assert capfd.readouterr().err == f"error: cannot resume bench: {line}\n"
+    assert bench(*words, "resume=true") == 0
+    assert results()["finished"]
+    assert len(results()["sittings"]) == 2
+    assert results()["records"][0] == kept
+    assert [record["length"] for record in results()["records"]] == [64, 128]
 
 
 def test_results_are_not_replaced_unasked(bench: Mate, capfd: pytest.CaptureFixture[str]) -> None:
@@ -106,8 +117,8 @@ def test_results_are_not_replaced_unasked(bench: Mate, capfd: pytest.CaptureFixt
     assert bench(*words) == 0
     assert len(list(Path("bench").glob("*.png"))) == 1
     assert bench(*words) == 2
-    line = "take another folder with to=FOLDER, or replace it with overwrite=true"
-    assert capfd.readouterr().err == f"error: bench/results.json exists: {line}\n"
+    line = "take another folder with to=FOLDER, replace it with overwrite=true, or measure what is missing with "
+    assert capfd.readouterr().err == f"error: bench/results.json exists: {line}resume=true\n"
     assert bench("overwrite=true", "models=[limit]", "lengths=[64]", "measures=[flops]") == 0
     assert list(Path("bench").glob("*.png")) == []
 

@@ -15,6 +15,7 @@ from mate_cli.bench.point import Point
 from mate_cli.bench.work import make_work
 
 NAMES = ["limit", "hf_tapas", "dense_sdpa", "tapas", "mate", "mate_dense", "mate_bucketed", "mate_rows"]
+SPARSE = ["linformer", "table_etc", "etc", "bigbird", "reformer", "transformer_xl"]
 
 
 def point(**changes: object) -> Point:
@@ -23,7 +24,7 @@ def point(**changes: object) -> Point:
 
 
 @pytest.mark.parametrize("mode", ["forward", "training"])
-@pytest.mark.parametrize("name", [*NAMES, "mate@eager", "mate@blocks"])
+@pytest.mark.parametrize("name", [*NAMES, *SPARSE, "sat", "mate@eager", "mate@blocks"])
 def test_the_formula_is_what_the_counter_counts(name: str, mode: str) -> None:
     work = make_work(contender(name), point(mode=mode, layout="mixed", batch=3))
     assert counted_flops(work) == pytest.approx(work.flops(), rel=0.01)
