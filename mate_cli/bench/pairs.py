@@ -9,6 +9,7 @@ import numpy as np
 from mate_cli.attention import Layout, Pattern, Plan
 from mate_cli.attention.blocks import BlocksPlan
 from mate_cli.attention.bucketed import BucketedPlan
+from mate_cli.attention.flex import FlexPlan
 from mate_cli.attention.lines import RaggedPlan
 from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import DocumentPlan
@@ -51,18 +52,15 @@ def _in_lines(layout: Layout, line: np.ndarray) -> int:
     return int((length**2).sum())
 
 
-def computed_pairs(plan: Plan, pattern: Pattern, layout: Layout) -> int | None:
-    """Pairs that the kernels compute, summed over the heads: those of the padding too; None: not known."""
-    each = [_of_kind(plan, group.kind, layout) for group in pattern.groups]
-    if any(pairs is None for pairs in each):
-        return None
-    return sum(group.heads * (pairs or 0) for group, pairs in zip(pattern.groups, each, strict=True))
+def computed_pairs(plan: Plan, pattern: Pattern, layout: Layout) -> int:
+    """Pairs that the kernels compute, summed over the heads: those of the padding too."""
+    return sum(group.heads * _of_kind(plan, group.kind, layout) for group in pattern.groups)
 
 
 @singledispatch
-def _of_kind(plan: Plan, kind: Kind, layout: Layout) -> int | None:
+def _of_kind(plan: Plan, kind: Kind, layout: Layout) -> int:
     """Pairs of one head of a kind."""
-    return None
+    raise ValueError(f"no formula for the pairs of {plan.backend}")
 
 
 @_of_kind.register
@@ -94,3 +92,9 @@ def _(plan: BlocksPlan, kind: Kind, layout: Layout) -> int:
     number = plan.kinds.index(kind)
     own, asking = plan.groups[number], plan.asking[number]
     return sum(len(part.query_index) * part.key_bias.shape[-1] for part in (own, asking))
+
+
+@_of_kind.register
+def _(plan: FlexPlan, kind: Kind, layout: Layout) -> int:
+    pairs = plan.groups[plan.kinds.index(kind)].pairs
+    return int(pairs.partial_count.sum() + pairs.full_count.sum()) * pairs.block**2
