@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from mate_cli.errors import UserError
 from mate_cli.tables.answer_match import AnswerFinder
 from mate_cli.tables.json_file import JsonObject, read_json
-from mate_cli.tables.table import Cell, Example, Table
+from mate_cli.tables.table import Cell, Coordinate, Example, Table
 
 _QUESTIONS = Path("released_data")
 _TABLES = Path("WikiTables-WithLinks", "tables_tok")
@@ -41,6 +41,19 @@ class Split:
     examples: tuple[Example, ...]
     missing_tables: int
     questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What a question is scored against.
+
+    Attributes:
+        answers: the answer strings; None where the split is blind.
+        subset: as in ``Example``.
+    """
+
+    answers: tuple[str, ...] | None
+    subset: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,16 @@ def read_split(data_dir: Path, split: str) -> Split:
     return Split(kept, missing_tables=len(entries) - len(kept), questions=len(entries))
 
 
+def read_gold(data_dir: Path, split: str) -> dict[str, Gold]:
+    """The gold of every question of a split by id, in the order of the file, also where the table is not there.
+
+    Raises:
+        UserError: as ``read_split``.
+    """
+    entries = _question_entries(question_file(data_dir, split))
+    return {entry.text("question_id"): _gold(entry) for entry in entries}
+
+
 def check_layout(data_dir: Path) -> None:
     """Make sure that the three folders are there.
 
@@ -119,31 +142,51 @@ def _question_entries(path: Path) -> list[JsonObject]:
 
 def _example(entry: JsonObject, linked: _LinkedTable) -> Example:
     """A question of the file; ``reasoning`` is a key of our own that only the sample's files have."""
-    answer = entry.text("answer-text") if "answer-text" in entry else None
+    gold, nodes = _gold(entry), _answer_nodes(entry)
     return Example(
         id=entry.text("question_id"),
         question=entry.text("question"),
         table=linked.table,
-        answers=None if answer is None else (answer,),
+        answers=gold.answers,
         passages=linked.passages,
-        candidates=() if answer is None else linked.finder.find(answer).candidates,
-        subset=_subset(entry),
+        candidates=() if gold.answers is None else linked.finder.find(gold.answers[0]).candidates,
+        traced=_traced(nodes, linked.table),
+        subset=gold.subset,
         reasoning=entry.text("reasoning") if "reasoning" in entry else "",
     )
 
 
-def _subset(entry: JsonObject) -> str:
-    """The class of the answer as the release counts it: "table" as soon as one traced node is a table's."""
+def _gold(entry: JsonObject) -> Gold:
+    answers = (entry.text("answer-text"),) if "answer-text" in entry else None
+    nodes = _answer_nodes(entry)
+    return Gold(answers, "" if nodes is None else _subset({kind for _, kind in nodes}))
+
+
+def _answer_nodes(entry: JsonObject) -> list[tuple[Coordinate, str]] | None:
+    """Place and kind of each traced node of the answer; None where the question was not traced."""
     if "answer-node" not in entry:
-        return ""
-    kinds = set()
+        return None
+    nodes: list[tuple[Coordinate, str]] = []
     for node in entry.list("answer-node"):
-        if not (isinstance(node, list) and len(node) == 4 and node[3] in ("table", "passage")):
-            raise UserError(
-                f"{entry.where}, key 'answer-node': expected [text, [row, column], link, 'table' or"
-                f" 'passage'], found {str(node)[:80]}"
-            )
-        kinds.add(node[3])
+        match node:
+            case [_, [int(row), int(column)], _, "table" | "passage" as kind]:
+                nodes.append(((row, column), kind))
+            case _:
+                raise UserError(
+                    f"{entry.where}, key 'answer-node': expected [text, [row, column], link, 'table' or"
+                    f" 'passage'], found {str(node)[:80]}"
+                )
+    return nodes
+
+
+def _traced(nodes: list[tuple[Coordinate, str]] | None, table: Table) -> tuple[Coordinate, ...]:
+    """The cells of the nodes; a place outside the table is none."""
+    places = {place for place, _ in nodes or ()}
+    return tuple(sorted((r, c) for r, c in places if 0 <= r < table.num_rows and 0 <= c < table.num_columns))
+
+
+def _subset(kinds: set[str]) -> str:
+    """The class of the answer as the release counts it: "table" as soon as one traced node is a table's."""
     if not kinds:
         return "missing"
     return "table" if "table" in kinds else "passage"

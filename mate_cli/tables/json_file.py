@@ -56,6 +56,9 @@ class JsonObject:
             raise UserError(f"{self.where}, key {key!r}: expected text, found {type(value).__name__}")
         return value
 
+    def object(self, key: str) -> JsonObject:
+        return JsonObject.of(self._value(key), f"{self.where}, key {key!r}")
+
     def list(self, key: str) -> list[Any]:
         value = self._value(key)
         if not isinstance(value, list):

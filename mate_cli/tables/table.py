@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 Coordinate = tuple[int, int]
 """A body cell as (row, column), both counted from 0; the header is not a row."""
+
+Input = Literal["both", "table", "passages"]
+"""What of a table is read: its cells and what they link to, or one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Example:
         answers: the answer strings; None where the split is blind.
         candidates: body cells whose text or linked passages contain the answer, row-major
             (paper section 5, checklist 35); empty where none does or the split is blind.
+        traced: body cells of the official answer nodes, row-major; empty where the data has none.
         subset: the official class of the answer: "table", "passage", "missing"; "" where unknown.
         reasoning: the kind of reasoning, where the data names it (the sample does); else "".
     """
@@ -65,5 +70,6 @@ class Example:
     answers: tuple[str, ...] | None = None
     passages: Mapping[str, str] = field(default_factory=dict)
     candidates: tuple[Coordinate, ...] = ()
+    traced: tuple[Coordinate, ...] = ()
     subset: str = ""
     reasoning: str = ""
