@@ -1,0 +1,73 @@
+"""HybridQA's official files around answers: the submission, and the reference it is scored against.
+
+A submission is ``[{"question_id": ..., "pred": ...}, ...]``; the reference is
+``{"reference": {id: answer}, "table": [id, ...], "passage": [id, ...]}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from mate_cli.errors import UserError
+from mate_cli.tables.hybridqa import Gold
+from mate_cli.tables.json_file import JsonObject, read_json
+
+
+def submission_text(predictions: Mapping[str, str]) -> str:
+    """A submission file's content, an answer a line."""
+    lines = (json.dumps({"question_id": name, "pred": text}, ensure_ascii=False) for name, text in predictions.items())
+    return "[" + ",\n ".join(lines) + "]\n"
+
+
+def read_submission(path: Path, questions: Collection[str]) -> dict[str, str]:
+    """The answers of a submission by question id, in the order of the file.
+
+    Raises:
+        UserError: it cannot be read, is of another structure, lacks one of ``questions``, answers one that is
+            not among them, or one twice. The official script accepts none of these but the last.
+    """
+    entries = read_json(path)
+    if not isinstance(entries, list):
+        raise UserError(f"{path}: expected a list of answers, found {type(entries).__name__}")
+    answers: dict[str, str] = {}
+    for number, entry in enumerate(entries, start=1):
+        item = JsonObject.of(entry, f"{path}: answer {number}")
+        name = item.text("question_id")
+        if name in answers:
+            raise UserError(f"{item.where}: question {name} is answered twice")
+        answers[name] = item.text("pred")
+    _check_ids(path, answers, questions)
+    return answers
+
+
+def read_reference(path: Path) -> dict[str, Gold]:
+    """The gold answers of a reference file by question id.
+
+    Raises:
+        UserError: it cannot be read, is of another structure, or its lists name questions without an answer.
+    """
+    content = JsonObject.of(read_json(path), str(path))
+    answers = content.object("reference")
+    subsets = {name: kind for kind in ("table", "passage") for name in map(str, content.list(kind))}
+    if unknown := [name for name in subsets if name not in answers]:
+        raise UserError(f"{path}: question {unknown[0]} is listed, and the key 'reference' has no answer to it")
+    if not list(answers):
+        raise UserError(f"{path}: the key 'reference' holds no answer")
+    return {name: Gold((answers.text(name),), subsets.get(name, "missing")) for name in answers}
+
+
+def _check_ids(path: Path, answers: Collection[str], questions: Collection[str]) -> None:
+    lacking = [name for name in questions if name not in answers]
+    if lacking:
+        raise UserError(
+            f"{path}: {len(lacking)} of {len(questions)} questions have no answer, first {lacking[0]}; "
+            'give each one, "" where there is none'
+        )
+    known = set(questions)
+    if unknown := [name for name in answers if name not in known]:
+        raise UserError(
+            f"{path}: {len(unknown)} answers are to questions that the reference does not have, first {unknown[0]}; "
+            "is it that of another split?"
+        )
