@@ -26,8 +26,12 @@ class Batch:
         cell: int64 ``[tokens]``, which of the batch's body cells; -1 in questions, headers and histogram rows.
         cell_document, cell_row, cell_column: int64 ``[cells]``; rows and columns of the body from 0.
         is_candidate: bool ``[cells]``.
+        answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 where not known.
+        characters: int64 ``[tokens, 2]``, the characters of each token's word in the text of its cell; rows without
+            spans have none, ``[0, 2]``.
         ids: the ids of the examples.
         plan: what the attention backend needs.
+        texts: the text of each cell, ``[cells]``, and answers, those of each example; empty where rows have no spans.
     """
 
     input_ids: Tensor
@@ -39,8 +43,12 @@ class Batch:
     cell_row: Tensor
     cell_column: Tensor
     is_candidate: Tensor
+    answer_span: Tensor
+    characters: Tensor
     ids: list[str]
     plan: Plan
+    texts: list[str]
+    answers: list[tuple[str, ...]]
 
     def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
         """The same batch on another device."""
@@ -92,13 +100,29 @@ class Collator:
             cell_row=torch.from_numpy(row[first] - 1),
             cell_column=torch.from_numpy(column[first] - 1),
             is_candidate=torch.from_numpy(_joined(rows, "labels")[first] > 0),
+            answer_span=torch.from_numpy(_answer_spans(rows, lengths)),
+            characters=torch.from_numpy(_characters(rows)),
             ids=[str(row["id"]) for row in rows],
             plan=self.planner(Layout(document, row, column, segment)),
+            texts=[str(text) for row in rows for text in row.get("texts", ())],
+            answers=[tuple(map(str, row.get("answers", ()))) for row in rows],
         )
 
 
 def _joined(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
     return np.concatenate([np.asarray(row[name]) for row in rows])
+
+
+def _answer_spans(rows: Sequence[Mapping[str, Any]], lengths: Sequence[int]) -> np.ndarray:
+    spans = np.array([(row.get("span_first", -1), row.get("span_last", -1)) for row in rows], dtype=np.int64)
+    starts = np.cumsum([0, *lengths[:-1]])
+    return np.where(spans >= 0, spans + starts[:, None], -1)
+
+
+def _characters(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    if "char_start" not in rows[0]:
+        return np.zeros((0, 2), dtype=np.int64)
+    return np.stack([_joined(rows, "char_start"), _joined(rows, "char_end")], axis=1).astype(np.int64)
 
 
 def _number_cells(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mate_cli.encoding.answer_in_input import AnswerSearch
-from mate_cli.encoding.expansion import SentenceRanker, expand
-from mate_cli.encoding.features import ARRAYS, Encoded, EncodingOptions, Features
+from mate_cli.encoding.expansion import SentenceRanker, expand, sentences_by_link
+from mate_cli.encoding.features import ARRAYS, NO_SPAN, Encoded, EncodingOptions, Features
 from mate_cli.encoding.histogram import histogram_row
 from mate_cli.encoding.linearize import TableText, linearize
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -25,13 +25,16 @@ def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: Encod
     questions = [texts.number(example.question) for example in examples]
     tables = [texts.numbers(cells) for cells in _table_texts(examples, options)]
     search = AnswerSearch(examples, texts.number)
-    pieces = tokenizer.batch(list(texts.by_text))
+    pieces = tokenizer.batch(list(texts.by_text), characters=options.spans)
     encoded = []
     for number, example in enumerate(examples):
         text = _place(example, questions[number], tables[number])
         outcome, full_length = linearize(text, pieces, tokenizer, options)
         found = isinstance(outcome, Features) and search.finds(number, outcome, pieces, tokenizer)
-        encoded.append(Encoded(outcome, full_length, found))
+        span = NO_SPAN
+        if options.spans and isinstance(outcome, Features):
+            span = search.first_span(number, outcome, pieces, tokenizer)
+        encoded.append(Encoded(outcome, full_length, found, span))
     return encoded
 
 
@@ -46,6 +49,21 @@ def row_of(example: Example, features: Features) -> dict[str, Any]:
         "has_candidate": bool(example.candidates),
         "length": len(features),
     } | {name: getattr(features, name) for name in ARRAYS}
+
+
+def reading_row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
+    """``row_of``, and what a reader needs besides: the answers, where they stand, the texts that spans are cut from."""
+    characters = encoded.features.characters
+    assert characters is not None, "encoded without spans"
+    first, last = encoded.answer_span
+    return row_of(example, encoded.features) | {
+        "answers": list(example.answers or ()),
+        "texts": [cell.text for row in example.table.rows for cell in row],
+        "span_first": first,
+        "span_last": last,
+        "char_start": characters[:, 0],
+        "char_end": characters[:, 1],
+    }
 
 
 class _TextNumbers:
@@ -76,8 +94,12 @@ def _texts_of_table(examples: list[Example], options: EncodingOptions) -> list[l
     """The cell texts of examples about one table."""
     table, passages = examples[0].table, examples[0].passages
     last = histogram_row(table) if options.histogram_row and options.input != "passages" else []
-    if options.input == "table" or not passages or not options.sentences:
+    if options.input == "table" or not passages or options.sentences == 0:
         return [expand(table, {}, (), options.input) + last] * len(examples)
+    if options.sentences is None:
+        by_link = sentences_by_link(passages)
+        every = [sentence for own in by_link.values() for sentence in own]
+        return [expand(table, by_link, every, options.input) + last] * len(examples)
     ranker = SentenceRanker(passages)
     chosen = ranker.top([example.question for example in examples], options.sentences)
     return [expand(table, ranker.by_link, own, options.input) + last for own in chosen]

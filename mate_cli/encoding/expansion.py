@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mate_cli.encoding.features import Input
 from mate_cli.encoding.sentences import split_sentences
-from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.table import Cell, Input, Table
 
 
 class SentenceRanker:
@@ -25,7 +24,7 @@ class SentenceRanker:
     """
 
     def __init__(self, passages: Mapping[str, str]) -> None:
-        self.by_link = {link: split_sentences(text) for link, text in passages.items()}
+        self.by_link = sentences_by_link(passages)
         self.sentences = [sentence for own in self.by_link.values() for sentence in own]
         self._vectorizer, self._vectors = _fit(self.sentences)
 
@@ -46,6 +45,11 @@ class SentenceRanker:
             [self.sentences[number] for number in best if own[number] > 0]
             for own, best in zip(scores, order, strict=True)
         ]
+
+
+def sentences_by_link(passages: Mapping[str, str]) -> dict[str, list[str]]:
+    """link -> the sentences of its passage, in order."""
+    return {link: split_sentences(text) for link, text in passages.items()}
 
 
 def expand(table: Table, by_link: Mapping[str, list[str]], chosen: Sequence[str], kind: Input) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from mate_cli.errors import UserError
+from mate_cli.tables.table import Input
 
 TOKEN_TYPES = (
     "segment",
@@ -20,8 +21,6 @@ TOKEN_TYPES = (
 )
 """The token-type features in the order of TAPAS's embedding tables (spec 1.5)."""
 
-Input = Literal["both", "table", "passages"]
-
 
 @dataclass(frozen=True, slots=True)
 class EncodingOptions:
@@ -29,27 +28,30 @@ class EncodingOptions:
 
     Attributes:
         max_tokens: limit of one example, [CLS] and [SEP] included.
-        sentences: at most how many sentences of the linked passages are added to the table (checklist 28).
+        sentences: at most how many sentences of the linked passages are added to the table (checklist 28); None:
+            all of them, as where the whole table is read at once.
         input: ``both`` appends the chosen sentences to the cells that link to them; ``table`` appends none;
             ``passages`` keeps the header and in each body cell only its chosen sentences.
         reset_positions: whether positions start again in every cell (checklist 14).
         max_positions: size of the position table; in cells longer than that its last entry repeats.
         histogram_row: whether a row of value counts is added at the bottom of the table (checklist 48); not where
             ``input`` is ``passages``, as it would give the table away.
+        spans: whether rows tell where the answer stands and which characters each token is, for a reader.
 
     Raises:
         UserError: a value is out of range, or absolute positions do not reach ``max_tokens``.
     """
 
     max_tokens: int = 2048
-    sentences: int = 5
+    sentences: int | None = 5
     input: Input = "both"
     reset_positions: bool = True
     max_positions: int = 512
     histogram_row: bool = False
+    spans: bool = False
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 3 or self.sentences < 0 or self.max_positions < 1:
+        if self.max_tokens < 3 or (self.sentences or 0) < 0 or self.max_positions < 1:
             raise UserError(f"encoding needs max_tokens >= 3, sentences >= 0, max_positions >= 1: {self}")
         if self.input not in get_args(Input):
             raise UserError(f"input={self.input!r} is unknown; choose one of {', '.join(get_args(Input))}")
@@ -70,6 +72,8 @@ class Features:
         prev_label, column_rank, inv_column_rank, numeric_relation: all 0 so far.
         position: index into the position table.
         labels: 1 on the kept tokens of candidate cells.
+        characters: int32 ``[tokens, 2]``, first and end, in the text of its cell, of the word that a token is of; 0
+            in questions. Only where the options ask for spans.
     """
 
     input_ids: np.ndarray
@@ -82,13 +86,16 @@ class Features:
     numeric_relation: np.ndarray
     position: np.ndarray
     labels: np.ndarray
+    characters: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.input_ids)
 
 
-ARRAYS: tuple[str, ...] = tuple(Features.__dataclass_fields__)
-"""The names of the arrays of ``Features``, in order."""
+ARRAYS: tuple[str, ...] = tuple(name for name in Features.__dataclass_fields__ if name != "characters")
+"""The names of the arrays that all ``Features`` have, in order."""
+
+NO_SPAN = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +134,14 @@ class Encoded:
         outcome: the arrays, or why there are none.
         full_length: tokens before anything was cut.
         answer_in_input: whether the kept tokens of some candidate cell contain an answer.
+        answer_span: first and last token of the answer where it stands first in a candidate cell; ``NO_SPAN`` where it
+            does not, or where the options ask for no spans.
     """
 
     outcome: Features | TooLarge
     full_length: int
     answer_in_input: bool
+    answer_span: tuple[int, int] = NO_SPAN
 
     @property
     def features(self) -> Features:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,7 +46,11 @@ def linearize(
         kept = word_start < k
         source, cell = source[kept], cell[kept]
     ids = np.concatenate([[tokenizer.cls], question, [tokenizer.sep], pieces.ids[source]])
-    return _features(ids, head, cell, text, options), full_length
+    features = _features(ids, head, cell, text, options)
+    if options.spans:
+        assert pieces.characters is not None
+        features = replace(features, characters=np.pad(pieces.characters[source], ((head, 0), (0, 0))))
+    return features, full_length
 
 
 def _table_pieces(cells: np.ndarray, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:

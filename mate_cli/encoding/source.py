@@ -11,7 +11,8 @@ from typing import Protocol
 
 from mate_cli.errors import UserError
 from mate_cli.tables.hybridqa import Split, question_file, read_split, table_files
-from mate_cli.tables.table import Example
+from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
+from mate_cli.tables.table import Example, Input
 
 
 class Questions(Protocol):
@@ -37,6 +38,13 @@ class ExampleSource(Protocol):
         ...
 
 
+class SplitSource(ExampleSource, Protocol):
+    """The examples of a named split."""
+
+    @property
+    def split(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class HybridQASource:
     """A split in HybridQA's official layout (the sample has it too)."""
@@ -57,6 +65,51 @@ class HybridQASource:
             UserError: the files are not there or are broken.
         """
         return read_split(self.data_dir, self.split)
+
+
+@dataclass(frozen=True)
+class ReadingQuestions:
+    """Reading examples, and what they were made of is missing."""
+
+    examples: tuple[Example, ...]
+    missing_tables: int
+
+    @property
+    def questions(self) -> int:
+        """Reading examples, and a question for each missing table."""
+        return len(self.examples) + self.missing_tables
+
+
+@dataclass(frozen=True)
+class ReadingSource:
+    """The reading examples of a split: those of ``cells`` to learn from, or where None every candidate cell alone."""
+
+    base: SplitSource
+    input: Input
+    cells: TrainingCells | None
+
+    @property
+    def split(self) -> str:
+        return self.base.split
+
+    def files(self) -> list[Path]:
+        """Those of the split, and a name that no file bears, so that the cache tells one choice from another."""
+        return [*self.base.files(), Path(f"read {self.input}, {self.cells}")]
+
+    def read(self) -> ReadingQuestions:
+        """The reading examples, by question.
+
+        Raises:
+            UserError: the files are not there or are broken.
+        """
+        questions = self.base.read()
+        examples = (example for question in questions.examples for example in self._examples(question))
+        return ReadingQuestions(tuple(examples), questions.missing_tables)
+
+    def _examples(self, question: Example) -> list[Example]:
+        if self.cells is None:
+            return reading_examples(question, self.input)
+        return training_examples(question, self.cells, self.input)
 
 
 def content_hash(files: Iterable[Path]) -> str:

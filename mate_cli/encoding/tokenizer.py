@@ -15,6 +15,7 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
+from mate_cli.encoding.characters import word_characters
 from mate_cli.errors import UserError
 
 _LONGEST_WORD = 200  # characters; longer words become [UNK]
@@ -32,11 +33,13 @@ class Pieces:
         word_start: int32 ``[pieces]``, where the word of each piece starts, counted in pieces from the start
             of its text.
         starts: int64 ``[texts + 1]``, where each text starts in ``ids``; every text has at least one piece.
+        characters: int32 ``[pieces, 2]``, first and end of each piece's word in its text; None where not asked for.
     """
 
     ids: np.ndarray
     word_start: np.ndarray
     starts: np.ndarray
+    characters: np.ndarray | None = None
 
     def of(self, text: int) -> np.ndarray:
         """The ids of one text, int32 ``[n]``."""
@@ -75,10 +78,10 @@ class CellTokenizer:
         """A hash of the vocabulary."""
         return hashlib.sha256(json.dumps(sorted(self.vocabulary.items())).encode()).hexdigest()
 
-    def batch(self, texts: Sequence[str]) -> Pieces:
-        """The pieces of each text, in order."""
+    def batch(self, texts: Sequence[str], characters: bool = False) -> Pieces:
+        """The pieces of each text, in order; with the characters of their words where asked."""
         # Lower case here: the Rust part knows no final sigma. What gives no piece becomes [EMPTY].
-        counts, found = self._encode(["" if _is_empty(text) else text.lower() for text in texts])
+        counts, found, offsets = self._encode(["" if _is_empty(text) else text.lower() for text in texts], characters)
         lengths = np.maximum(counts, 1)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         ids = np.full(starts[-1], self.empty, dtype=np.int32)
@@ -86,23 +89,33 @@ class CellTokenizer:
         # A word never begins with "##", and every text begins a word: no need to ask the tokeniser for words.
         places = np.where(self._is_continuation[ids], 0, np.arange(len(ids)))
         word_start = np.maximum.accumulate(places) - np.repeat(starts[:-1], lengths)
-        return Pieces(ids, word_start.astype(np.int32), starts)
+        of_words = word_characters(texts, offsets, counts, starts, word_start) if characters else None
+        return Pieces(ids, word_start.astype(np.int32), starts, of_words)
 
     def words(self, ids: np.ndarray) -> str:
         """The words that pieces spell, one space between them."""
         return " ".join(self._pieces[ids]).replace(" ##", "")
 
-    def _encode(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """How many pieces each text has, int64 ``[texts]``, and all of them, int32 ``[pieces]``."""
+    def is_continuation(self, ids: np.ndarray) -> np.ndarray:
+        """Whether each piece goes on with the word of the one before it, bool as ``ids``."""
+        return self._is_continuation[ids]
+
+    def _encode(self, texts: list[str], offsets: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """How many pieces each text has, int64 ``[texts]``, all of them, int32 ``[pieces]``, and where asked the
+        characters that each is, int32 ``[pieces, 2]``.
+        """
         # Passing texts as the "words" of long sequences saves making one Python object per text.
         blocks = [texts[at : at + _TEXTS_PER_CALL] for at in range(0, len(texts), _TEXTS_PER_CALL)]
         counts, ids = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+        places = [np.zeros((0, 2), dtype=np.int32)]
         encodings = self._tokenizer.encode_batch(blocks, is_pretokenized=True, add_special_tokens=False)
         for block, encoding in zip(blocks, encodings, strict=True):
             owner = np.array(encoding.word_ids, dtype=np.int64)
             counts.append(np.bincount(owner, minlength=len(block)))
             ids.append(np.array(encoding.ids, dtype=np.int32))
-        return np.concatenate(counts), np.concatenate(ids)
+            if offsets:
+                places.append(np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2))
+        return np.concatenate(counts), np.concatenate(ids), np.concatenate(places)
 
     def _needed(self, *names: str) -> int:
         for name in names:

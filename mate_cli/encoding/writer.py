@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.encode import encode, reading_row_of, row_of
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, TooLarge
 from mate_cli.encoding.report import Outcome, outcome_of
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -38,6 +38,19 @@ SCHEMA = pa.schema(
 )
 """The columns of a row, as ``row_of`` names them."""
 
+READING_SCHEMA = pa.schema(
+    [
+        *SCHEMA,
+        ("answers", pa.list_(pa.string())),
+        ("texts", pa.list_(pa.string())),
+        ("span_first", pa.int32()),
+        ("span_last", pa.int32()),
+        ("char_start", pa.list_(pa.int32())),
+        ("char_end", pa.list_(pa.int32())),
+    ]
+)
+"""The columns of a row with spans, as ``reading_row_of`` names them."""
+
 
 def write_rows(
     path: Path,
@@ -59,7 +72,7 @@ def write_rows(
         UserError: a process was killed.
     """
     outcomes: list[Outcome] = []
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, SCHEMA) as writer:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, _schema(options)) as writer:
         for batch, own in _encoded_chunks(examples, tokenizer, options, processes):
             if batch.num_rows:
                 writer.write_batch(batch)
@@ -103,13 +116,18 @@ def _encode_chunk(
     for example, encoded in zip(examples, encode(examples, tokenizer, options), strict=True):
         outcomes.append(outcome_of(example, encoded))
         if not isinstance(encoded.outcome, TooLarge):
-            rows.append(row_of(example, encoded.outcome))
-    return pa.record_batch([_column(field, rows) for field in SCHEMA], schema=SCHEMA), outcomes
+            rows.append(reading_row_of(example, encoded) if options.spans else row_of(example, encoded.outcome))
+    schema = _schema(options)
+    return pa.record_batch([_column(field, rows) for field in schema], schema=schema), outcomes
+
+
+def _schema(options: EncodingOptions) -> pa.Schema:
+    return READING_SCHEMA if options.spans else SCHEMA
 
 
 def _column(field: pa.Field, rows: list[dict[str, Any]]) -> pa.Array:
     values = [row[field.name] for row in rows]
-    if not pa.types.is_list(field.type):
+    if not pa.types.is_list(field.type) or pa.types.is_string(field.type.value_type):
         return pa.array(values, type=field.type)
     kind = field.type.value_type.to_pandas_dtype()
     flat = np.concatenate([np.zeros(0, dtype=kind), *(np.asarray(value, dtype=kind) for value in values)])

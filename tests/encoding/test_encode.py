@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mate_cli.encoding.encode import encode
-from mate_cli.encoding.features import EncodingOptions, Features, TooLarge
+from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.encoding.truncation import pieces_per_cell
 from mate_cli.errors import UserError
@@ -255,6 +255,7 @@ def test_options_out_of_range(values: dict[str, object]) -> None:
 def test_int32_arrays_of_one_length(tokenizer: CellTokenizer) -> None:
     features = one(Example("q", "who", Table("t", (Cell("x"),), ((Cell("y"),),))), tokenizer)
     assert isinstance(features, Features)
-    arrays = [getattr(features, name) for name in Features.__dataclass_fields__]
+    arrays = [getattr(features, name) for name in ARRAYS]
+    assert features.characters is None
     assert {array.dtype for array in arrays} == {np.dtype("int32")}
     assert all(len(one) == len(other) for one, other in pairwise(arrays))

@@ -143,3 +143,27 @@ def test_questions_of_one_table_get_their_own_sentences(tokenizer: CellTokenizer
     alone = [encode([example], tokenizer, options)[0] for example in examples]
     assert [e.features.input_ids.tolist() for e in together] == [e.features.input_ids.tolist() for e in alone]
     assert len({tuple(e.features.input_ids.tolist()[-25:]) for e in together}) == 3
+
+
+def test_all_sentences_join_every_cell_that_links_to_them(tokenizer: CellTokenizer) -> None:
+    """``task.expansion=all``: what the ranker would choose if it could choose without end."""
+    every = EncodingOptions(sentences=None)
+    asked = [Example(str(n), text, TABLE, passages=PASSAGES) for n, text in enumerate(["where is the king", "?"])]
+    red, blue = "Red is a river. It runs past York. The king lived there.", "Blue is a town. The king lived there."
+    plain = ["name", "place", f"red ( {red} )", "york", f"both ( {blue} ) ( {red} )", ""]
+    written = Table("t", (Cell("name"), Cell("place")), tuple(zip(*[map(Cell, plain[2:])] * 2, strict=True)))
+    for example, encoded in zip(asked, encode(asked, tokenizer, every), strict=True):
+        (expected,) = encode([Example("q", example.question, written)], tokenizer, EncodingOptions())
+        assert encoded.features.input_ids.tolist() == expected.features.input_ids.tolist()
+    assert length(tokenizer, PASSAGES, sentences=None) > length(tokenizer, PASSAGES, sentences=3)
+    assert length(tokenizer, PASSAGES, sentences=None, input="table") == length(tokenizer, {})
+
+
+def test_all_sentences_are_cut_like_others(tokenizer: CellTokenizer) -> None:
+    example = Example("q", "where", TABLE, passages=PASSAGES)
+    (whole,) = encode([example], tokenizer, EncodingOptions(sentences=None))
+    (cut,) = encode([example], tokenizer, EncodingOptions(max_tokens=whole.full_length - 1, sentences=None))
+    assert len(cut.features) <= whole.full_length - 1
+    assert set(zip(cut.features.row, cut.features.column, strict=True)) == set(
+        zip(whole.features.row, whole.features.column, strict=True)
+    )

@@ -15,7 +15,7 @@ from mate_cli.attention import PatternPlanner
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.cache import cache_key
 from mate_cli.encoding.encode import encode, row_of
-from mate_cli.encoding.features import EncodingOptions, Features
+from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features
 from mate_cli.encoding.histogram import histogram_row
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.tables.table import Cell, Example, Table
@@ -52,7 +52,7 @@ def features(tokenizer: CellTokenizer, **options: object) -> Features:
 
 def test_it_is_a_row_of_its_own_below_the_table(tokenizer: CellTokenizer) -> None:
     plain, longer = features(tokenizer), features(tokenizer, histogram_row=True)
-    for name in Features.__dataclass_fields__:
+    for name in ARRAYS:
         np.testing.assert_array_equal(getattr(longer, name)[: len(plain)], getattr(plain, name), name)
     added = longer.input_ids[len(plain) :]
     counts = tokenizer.batch(["red 2", "new york 1 , players 1"])
