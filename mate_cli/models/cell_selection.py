@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from transformers import initialization as init
@@ -13,6 +15,8 @@ from mate_cli.models.model import MateModel, MatePreTrainedModel
 
 class MateForCellSelection(MatePreTrainedModel):
     """Scores body cells; parameter names as in ``transformers.TapasForQuestionAnswering``."""
+
+    kind: ClassVar[str] = "cell_selection"
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)

@@ -10,6 +10,8 @@ from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
 HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
+KINDS = ("cell_selection", "span_reading")
+SPAN_HEADS = ("mlp", "linear")
 
 
 class MateConfig(PretrainedConfig):
@@ -23,6 +25,8 @@ class MateConfig(PretrainedConfig):
         table_etc_radius: tokens on either side that a token attends to.
         text_only: of the type embeddings only the segment's is there (SAT).
         histogram_row: the input has a row of value counts at the bottom of the table (SAT).
+        kind: what the model predicts; max_span, span_head: of ``span_reading``, the longest span in pieces and what
+            scores it.
     """
 
     model_type = "mate"
@@ -48,6 +52,9 @@ class MateConfig(PretrainedConfig):
     table_etc_radius: int = 84
     text_only: bool = False
     histogram_row: bool = False
+    kind: str = "cell_selection"
+    max_span: int = 20
+    span_head: str = "mlp"
 
     def pattern(self) -> Pattern:
         """Which tokens each head attends to.

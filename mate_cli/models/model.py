@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,7 @@ class MatePreTrainedModel(PreTrainedModel):
     config: MateConfig
     config_class = MateConfig
     base_model_prefix = "tapas"
+    kind: ClassVar[str] = ""
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:

@@ -20,9 +20,16 @@ from transformers import TapasConfig
 
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
-from mate_cli.models.configuration import HEADS, TYPE_VOCAB_SIZES, MateConfig
+from mate_cli.models.configuration import HEADS, KINDS, SPAN_HEADS, TYPE_VOCAB_SIZES, MateConfig
 from mate_cli.models.encoder import ACTIVATIONS
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.span_reading import MateForSpanReading
 from mate_cli.models.variants import ADDED_PARAMETERS
+
+MODELS: dict[str, type[MatePreTrainedModel]] = {
+    model.kind: model for model in (MateForCellSelection, MateForSpanReading)
+}
+"""The model of each kind of task."""
 
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
 
@@ -46,6 +53,7 @@ _SIZES = (
     "linformer_k",
     "linformer_tokens",
     "table_etc_radius",
+    "max_span",
 )
 _SWITCHES = ("text_only", "histogram_row")
 _CONFIG_FIELDS = (
@@ -59,7 +67,10 @@ _CONFIG_FIELDS = (
     "reset_position_index_per_cell",
     "heads",
     "row_heads_ratio",
+    "kind",
+    "span_head",
 )
+_CALLED = {"cell_selection": "a cell selector", "span_reading": "a reader"}
 
 
 @dataclass(frozen=True)
@@ -148,7 +159,7 @@ def read_config(folder: Path) -> MateConfig:
     return MateConfig(**fields)
 
 
-def load_weights(model: MateForCellSelection, folder: Path) -> LoadReport:
+def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
     """Fill ``model`` with what fits of a checkpoint, in place.
 
     BERT's two segment rows become the first two of TAPAS's segment table, so that question and table start as
@@ -205,7 +216,7 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def save_model(model: MateForCellSelection, folder: Path, vocabulary: Path) -> None:
+def save_model(model: MatePreTrainedModel, folder: Path, vocabulary: Path) -> None:
     """Write configuration, weights and vocabulary to ``folder``; a model that stands there stays whole.
 
     Args:
@@ -230,22 +241,26 @@ def save_model(model: MateForCellSelection, folder: Path, vocabulary: Path) -> N
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def load_model(folder: Path, heads: str | None = None) -> MateForCellSelection:
-    """A saved cell selector, in evaluation mode.
+def load_model(folder: Path, heads: str | None = None, kind: str = "cell_selection") -> MatePreTrainedModel:
+    """A saved model, in evaluation mode.
 
     Args:
-        heads: the pattern family that the caller expects.
+        heads: the pattern family that the caller expects; kind: the kind of task.
 
     Raises:
         UserError: the folder holds another model, or not all of its tensors.
     """
     config = read_config(folder)
+    if config.kind != kind:
+        raise UserError(
+            f"{folder} holds {_CALLED[config.kind]}, and this needs {_CALLED[kind]}; name a run of {_CALLED[kind]}"
+        )
     if heads is not None and config.heads != heads:
         raise UserError(
             f"{folder} is a checkpoint of another model: it has {config.heads!r} heads, and the run's "
             f"configuration says {heads!r}; train again, or name the run it belongs to"
         )
-    model = MateForCellSelection(config)
+    model = MODELS[kind](config)
     report = load_weights(model, folder)
     wrong = [f"{name} is missing" for name in report.new] + [f"{name} is unknown" for name in report.unused]
     if wrong:
@@ -276,6 +291,7 @@ def _config_fault(fields: dict[str, Any]) -> str | None:
     if sizes["hidden_size"] % sizes["num_attention_heads"]:
         return "hidden_size is no multiple of num_attention_heads"
     choices: dict[str, tuple[Any, ...]] = {"hidden_act": tuple(ACTIVATIONS), "heads": HEADS}
+    choices |= {"kind": KINDS, "span_head": SPAN_HEADS}
     choices |= dict.fromkeys(_SWITCHES, (False, True))
     for name, known in choices.items():
         if fields.get(name, known[0]) not in known:

@@ -6,13 +6,22 @@ Everything here works on packed cells: ``cell_logits`` is ``[cells]`` over all d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from mate_cli.encoding.batch import Batch
+from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.source import SplitSource
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.table import Coordinate
+from mate_cli.tasks.grouped import logsumexp_by_group
+from mate_cli.tasks.task import Verdict
 
 Objective = Literal["mml", "hard_em", "uniform"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
@@ -27,13 +36,65 @@ class CellPrediction:
     probabilities: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CellSelection:
+    """The task of a cell selector (checklist 28-38), see ``mate_cli.tasks.task.Task``."""
+
+    objective: Objective = "mml"
+    kind: str = "cell_selection"
+    metric: str = "hits@1"
+    title: str = "Hits@1"
+
+    def prepare_model(self, config: MateConfig) -> None:
+        config.kind = self.kind
+
+    def encoding(self, options: EncodingOptions) -> EncodingOptions:
+        return options
+
+    def source(self, split: SplitSource, training: bool) -> SplitSource:
+        return split
+
+    def scorable(self, rows: Any) -> np.ndarray:
+        return np.asarray(rows["has_candidate"], dtype=bool)
+
+    def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
+        logits: Tensor = model(
+            input_ids=batch.input_ids,
+            token_types=batch.token_types,
+            positions=batch.positions,
+            cell=batch.cell,
+            cells=len(batch.cell_document),
+            plan=batch.plan,
+        )
+        return logits
+
+    def losses(self, logits: Tensor, batch: Batch) -> Tensor:
+        return cell_loss(logits, batch.cell_document, batch.is_candidate, len(batch.ids), self.objective)[0]
+
+    def predictions(self, logits: Tensor, batch: Batch) -> list[CellPrediction]:
+        return rank_cells(batch.ids, logits, batch.cell_document, batch.cell_row, batch.cell_column)
+
+    def verdicts(self, predictions: Sequence[CellPrediction], batch: Batch) -> list[Verdict]:
+        candidates = candidates_of(batch)
+        return [Verdict(p.id, 1.0, p.cells[:1] != () and p.cells[0] in candidates[p.id]) for p in predictions]
+
+
+def candidates_of(batch: Batch) -> dict[str, set[Coordinate]]:
+    """The candidate cells of each example of a batch, by its id."""
+    candidates: dict[str, set[Coordinate]] = {example_id: set() for example_id in batch.ids}
+    for cell in batch.is_candidate.nonzero().squeeze(1).tolist():
+        place = (int(batch.cell_row[cell]), int(batch.cell_column[cell]))
+        candidates[batch.ids[int(batch.cell_document[cell])]].add(place)
+    return candidates
+
+
 def cell_log_probabilities(cell_logits: Tensor, cell_document: Tensor, documents: int) -> Tensor:
     """Log-softmax of the cell logits within each document (paper section 5.1, checklist 32).
 
     The softmax runs over the body cells that are present; header and question take no part (upstream leaves
     this open, spec 4.4). float32 or float64 ``[cells]`` in, the same out.
     """
-    return cell_logits - _logsumexp(cell_logits, cell_document, documents)[cell_document]
+    return cell_logits - logsumexp_by_group(cell_logits, cell_document, documents)[cell_document]
 
 
 def cell_loss(
@@ -79,15 +140,8 @@ def rank_cells(
     return predictions
 
 
-def _logsumexp(values: Tensor, group: Tensor, groups: int) -> Tensor:
-    """log sum exp of ``values`` within each group, ``[groups]``; -inf for an empty one."""
-    peak = values.new_full((groups,), -torch.inf).scatter_reduce(0, group, values.detach(), "amax")
-    total = values.new_zeros(groups).index_add(0, group, (values - peak[group]).exp())
-    return total.log() + peak
-
-
 def _mml_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
-    return (log_p - _logsumexp(log_p, document, documents)[document]).exp()
+    return (log_p - logsumexp_by_group(log_p, document, documents)[document]).exp()
 
 
 def _hard_em_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:

@@ -1,0 +1,91 @@
+"""The reader: scores spans from the states of their first and last tokens (paper section 5.2, checklist 41).
+
+Shapes: T tokens, H width, S spans, L longest span in tokens.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from mate_cli.attention import Plan
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MateModel, MatePreTrainedModel
+
+
+class MateForSpanReading(MatePreTrainedModel):
+    """Scores spans of a packed batch by ``config.span_head``: the paper's ``mlp``, or ``linear`` as the release."""
+
+    kind: ClassVar[str] = "span_reading"
+
+    def __init__(self, config: MateConfig) -> None:
+        super().__init__(config)
+        self.tapas = MateModel(config)
+        self.spans = SPAN_HEADS[config.span_head](config)
+        self.post_init()
+
+    def forward(
+        self, input_ids: Tensor, token_types: Tensor, positions: Tensor, first: Tensor, last: Tensor, plan: Plan
+    ) -> Tensor:
+        """Logits of spans.
+
+        Args:
+            input_ids, positions: int64 ``[T]``; token_types: int64 ``[T, 7]``.
+            first, last: int64 ``[S]``, the ends of the spans; ``0 <= last - first < config.max_span``.
+
+        Returns:
+            ``[S]``, float32 at least, under autocast too.
+        """
+        return self.spans(self.tapas.encode(input_ids, token_types, positions, plan), first, last)
+
+
+class LinearSpans(nn.Module):
+    """One linear layer on [start; end], as the release (spec 3.6): a number for either end, added."""
+
+    def __init__(self, config: MateConfig) -> None:
+        super().__init__()
+        self.output = nn.Linear(2 * config.hidden_size, 1)
+
+    def forward(self, states_TH: Tensor, first_S: Tensor, last_S: Tensor) -> Tensor:
+        with torch.autocast(states_TH.device.type, enabled=False):
+            states_TH = states_TH.to(torch.promote_types(states_TH.dtype, self.output.weight.dtype))
+            start_T, end_T = (states_TH @ self.output.weight.view(2, -1).T).unbind(1)
+            return start_T[first_S] + end_T[last_S] + self.output.bias
+
+
+class MlpSpans(nn.Module):
+    """A hidden layer of the encoder's width on [start; end], ReLU, and a linear layer (the paper leaves sizes open).
+
+    The hidden layer is computed by halves: its product with every token as a start and as an end, T x 2H, and their
+    sums for all starts at one span length at a time. No [start; end] of 2H numbers is formed for any span.
+    """
+
+    def __init__(self, config: MateConfig) -> None:
+        super().__init__()
+        self.max_span = config.max_span
+        self.start = nn.Linear(config.hidden_size, config.hidden_size)
+        self.end = nn.Linear(config.hidden_size, config.hidden_size, bias=False)
+        self.output = nn.Linear(config.hidden_size, 1)
+
+    def forward(self, states_TH: Tensor, first_S: Tensor, last_S: Tensor) -> Tensor:
+        start_TH, end_TH = self.start(states_TH), self.end(states_TH)
+        # A sum of many terms that a softmax compares: bfloat16 would make ties of near equals.
+        with torch.autocast(states_TH.device.type, enabled=False):
+            exact = torch.promote_types(start_TH.dtype, self.output.weight.dtype)
+            grid_LT = self._grid(start_TH.to(exact), end_TH.to(exact))
+            place_S = (last_S - first_S) * len(states_TH) + first_S
+            return grid_LT.flatten().index_select(0, place_S) + self.output.bias
+
+    def _grid(self, start_TH: Tensor, end_TH: Tensor) -> Tensor:
+        """At [l, t] the logit, without the bias, of the span of l + 1 tokens from t; 0 where it leaves the batch."""
+        tokens = len(start_TH)
+        weight_H = self.output.weight[0]
+        lengths = range(min(self.max_span, tokens))
+        logits = [torch.relu(start_TH[: tokens - n] + end_TH[n:]) @ weight_H for n in lengths]
+        return torch.stack([F.pad(logits_T, (0, n)) for n, logits_T in enumerate(logits)])
+
+
+SPAN_HEADS: dict[str, type[nn.Module]] = {"mlp": MlpSpans, "linear": LinearSpans}
