@@ -8,10 +8,13 @@ from omegaconf import MISSING
 
 from mate_cli.config_rules import key
 
+EXPANSIONS = ("tfidf", "all")
 INPUTS = ("both", "table", "passages")
-KINDS = ("cell_selection",)
+KINDS = ("cell_selection", "span_reading")
 OBJECTIVES = ("mml", "hard_em", "uniform")
+NOISES = ("none", "full", "selective", "column")
 READERS = ("sample", "hybridqa")
+SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
 
 
@@ -42,6 +45,27 @@ class ScheduleConfig:
 
 
 @dataclass
+class SpanConfig:
+    """The reader (kind=span_reading): its spans, and the cells it learns from."""
+
+    max_span: int = key(20, "the longest span, in word pieces", low=1)
+    head: str = key("mlp", "what scores a span: mlp as in the paper, linear as in the release", choices=SPAN_HEADS)
+    traced: bool = key(False, "learn from the cells of the official answer nodes, not from all that hold the answer")
+    together: bool = key(False, "one example with all cells of a question, not one for each")
+    noisy_cells: str = key(
+        "none",
+        "together=true: as many other cells, of the whole table, of the same rows and columns, of the same columns",
+        choices=NOISES,
+    )
+
+    def problems(self) -> list[str]:
+        """Noise is next to something."""
+        if self.noisy_cells == "none" or self.together:
+            return []
+        return [f"noisy_cells={self.noisy_cells} needs together=true: a cell without the answer teaches nothing alone"]
+
+
+@dataclass
 class TaskConfig:
     """The data, the question put to it, and how to train on it."""
 
@@ -49,8 +73,15 @@ class TaskConfig:
     kind: str = key("cell_selection", "what is predicted", choices=KINDS)
     reader: str = key(MISSING, "which data format is read", choices=READERS)
     input: str = key("both", "what the model sees: both, the table alone, the passages alone", choices=INPUTS)
-    sentences: int = key(5, "sentences of linked passages added to the cells, per question", low=0)
+    expansion: str = key(
+        "tfidf",
+        "what cells get of their linked passages: the sentences nearest to the question, or all",
+        choices=EXPANSIONS,
+    )
+    sentences: int = key(5, "expansion=tfidf: sentences added to the cells, per question (all ignores it)", low=0)
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
+    span: SpanConfig = field(default_factory=SpanConfig)
+    ambiguous: bool = key(True, "train on questions with several candidate cells too")
     report_split: str = key("dev", "the split whose score ends a training", choices=SPLITS)
     default_schedule: str = key(MISSING, "the schedule where none is named")
     schedules: dict[str, ScheduleConfig] = field(default_factory=dict)

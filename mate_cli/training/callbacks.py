@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mate_cli.models.weights import save_model
-from mate_cli.training.module import CellSelectionModule
+from mate_cli.training.module import TaskModule
 from mate_cli.training.run_folder import RunFolder
 
 
@@ -57,7 +57,7 @@ class Checkpoints(Callback):
             self.save_last(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        assert isinstance(pl_module, CellSelectionModule)
+        assert isinstance(pl_module, TaskModule)
         score = pl_module.validation_score
         if self.best_score is None or score > self.best_score:
             self.best_score = score
@@ -147,8 +147,9 @@ class ProgressReport(Callback):
             self.console.print(f"step {trainer.global_step}/{trainer.max_steps}  {facts}  {left / 60:.1f} min left")
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        assert isinstance(pl_module, CellSelectionModule)
-        self.console.print(f"step {trainer.global_step}  dev Hits@1 {100 * pl_module.validation_score:.1f}")
+        assert isinstance(pl_module, TaskModule)
+        score = f"dev {pl_module.task.title} {100 * pl_module.validation_score:.1f}"
+        self.console.print(f"step {trainer.global_step}  {score}")
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self._bar is not None:

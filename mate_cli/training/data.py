@@ -14,11 +14,12 @@ from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.training.sampler import StepSampler
 
 
-class CellDataModule(pl.LightningDataModule):
+class TaskDataModule(pl.LightningDataModule):
     """Serves encoded rows to training, in the order of ``StepSampler``, and to validation, in their own.
 
     Args:
-        train, dev: encoded rows (map-style, with a ``has_candidate`` column).
+        train, dev: encoded rows (map-style).
+        scorable: which rows of ``train`` have a loss, bool ``[rows]``.
         workers: processes that build batches and plans; 0 builds them in the training process.
     """
 
@@ -26,6 +27,7 @@ class CellDataModule(pl.LightningDataModule):
         self,
         train: Any,
         dev: Any,
+        scorable: np.ndarray,
         collator: Collator,
         batch: int,
         micro_batch: int,
@@ -37,7 +39,7 @@ class CellDataModule(pl.LightningDataModule):
         self.train, self.dev, self.collator = train, dev, collator
         self.batch, self.micro_batch, self.steps = batch, micro_batch, steps
         self.seed, self.workers = seed, workers
-        self._scorable = np.asarray(train["has_candidate"], dtype=bool)
+        self._scorable = scorable
         self.scorable_in_step = lru_cache(maxsize=2)(self._scorable_in_step)
 
     def train_dataloader(self) -> DataLoader[Batch]:
@@ -49,7 +51,7 @@ class CellDataModule(pl.LightningDataModule):
         return batch_loader(self.dev, self.collator, self.workers, batch_size=self.micro_batch)
 
     def _scorable_in_step(self, step: int) -> int:
-        """Examples of an optimizer step, over all ranks, that have a candidate: what its loss is divided by."""
+        """Examples of an optimizer step, over all ranks, that have a loss: what its loss is divided by."""
         return int(self._scorable[self._sampler().step_indices(step)].sum())
 
     def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:

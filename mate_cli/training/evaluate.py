@@ -1,32 +1,31 @@
-"""Score a trained run on a split, beside baselines that need no training (checklist 37, 38)."""
+"""Score a trained run on a split, beside baselines that need no training (checklist 37, 38, 60)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-import pytorch_lightning as pl
 from rich.console import Console
 
-from mate_cli.config import HardwareConfig, TrainConfig, active_schedule
+from mate_cli.config import HardwareConfig, TrainConfig
 from mate_cli.encoding.sentences import split_sentences
-from mate_cli.encoding.source import HybridQASource
-from mate_cli.errors import UserError
+from mate_cli.encoding.source import HybridQASource, SplitSource
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
-from mate_cli.models.weights import load_model
+from mate_cli.tables.reading import question_id
 from mate_cli.tables.table import Example
 from mate_cli.tasks.cell_selection import CellPrediction
-from mate_cli.training.backend import collator_for
+from mate_cli.tasks.span_reading import SpanPrediction
 from mate_cli.training.data import batch_loader
-from mate_cli.training.devices import loader_workers, resolve_devices
-from mate_cli.training.fit import quieten_lightning
-from mate_cli.training.module import CellSelectionModule
+from mate_cli.training.devices import loader_workers
+from mate_cli.training.predictor import Predictor
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import BlankedSource, data_folder, encoding_options, open_split
+from mate_cli.training.splits import BlankedSource, data_folder, open_split
+from mate_cli.training.tasks import task_of
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class CellEvaluation:
     """Predictions on a split, the questions they answer, and rankings that need no training.
 
     Attributes:
@@ -38,6 +37,56 @@ class Evaluation:
     baselines: dict[str, dict[str, list[tuple[int, int]]]]
     random_hits: dict[int, float]
 
+    @classmethod
+    def of(cls, examples: Sequence[Example], predictions: dict[str, Any]) -> CellEvaluation:
+        baselines = {
+            "TF-IDF cell": tfidf_cell_ranking(examples),
+            "TF-IDF sentence": tfidf_sentence_ranking(examples, split_sentences),
+        }
+        return cls(tuple(examples), predictions, baselines, expected_random_hits(examples))
+
+
+@dataclass(frozen=True)
+class ReadingEvaluation:
+    """What was read in the cells that hold the answer, each alone: the best that a selector could leave to the reader.
+
+    Attributes:
+        predictions: by the id of the reading example, one for each candidate cell.
+    """
+
+    examples: tuple[Example, ...]
+    predictions: dict[str, SpanPrediction]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], predictions: dict[str, Any]) -> ReadingEvaluation:
+        return cls(tuple(examples), predictions)
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Question id -> answer. Candidate cells count alike, so the joint score of cell and span is best where the
+        span's probability in its cell is; a question without a candidate has no answer.
+        """
+        best: dict[str, SpanPrediction] = {}
+        for prediction in self.predictions.values():
+            question = question_id(prediction.id)
+            if question not in best or prediction.probability > best[question].probability:
+                best[question] = prediction
+        return {question: prediction.text for question, prediction in best.items()}
+
+    @property
+    def cell_texts(self) -> dict[str, str]:
+        """A baseline: question id -> the text of its first candidate cell, without what that links to."""
+        first = {example.id: (example.table, example.candidates[0]) for example in self.examples if example.candidates}
+        return {question: table.rows[row][column].text for question, (table, (row, column)) in first.items()}
+
+
+Evaluation = CellEvaluation | ReadingEvaluation
+
+_EVALUATIONS: dict[str, type[CellEvaluation] | type[ReadingEvaluation]] = {
+    "cell_selection": CellEvaluation,
+    "span_reading": ReadingEvaluation,
+}
+
 
 def evaluate_run(
     folder: RunFolder,
@@ -48,47 +97,30 @@ def evaluate_run(
     data_dir: str | None = None,
     blank_question: bool = False,
 ) -> Evaluation:
-    """Rank the cells of every question of a split with a run's best model, and with the baselines.
+    """Predict every question of a split with a run's best model, and with the baselines.
 
     Raises:
         UserError: the run has no model, it is another one than its configuration says, or the data is not there.
     """
     source_type = BlankedSource if blank_question else HybridQASource
-    source = source_type(data_folder(config.task, data_dir or config.data_dir, config.paths), split)
-    predictions = predict_split(folder, config, hardware, source, console)
+    base = source_type(data_folder(config.task, data_dir or config.data_dir, config.paths), split)
+    predictions = predict_split(folder, config, hardware, task_of(config.task).source(base, training=False), console)
     # The baselines read the questions in any case: they show what the model had to beat.
-    examples = HybridQASource(source.data_dir, split).read().examples
-    baselines = {
-        "TF-IDF cell": tfidf_cell_ranking(examples),
-        "TF-IDF sentence": tfidf_sentence_ranking(examples, split_sentences),
-    }
-    return Evaluation(tuple(examples), predictions, baselines, expected_random_hits(examples))
+    examples = HybridQASource(base.data_dir, split).read().examples
+    return _EVALUATIONS[config.task.kind].of(examples, predictions)
 
 
 def predict_split(
-    folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, source: HybridQASource, console: Console
-) -> dict[str, CellPrediction]:
-    """The rankings of a run's best model by question id; questions that do not fit have none."""
-    if not folder.best_model.is_dir():
-        state = folder.status().get("state", "not started")
-        raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
-    model = load_model(folder.best_model, config.model.heads)
-    devices = resolve_devices(hardware)
-    options = encoding_options(config.task, active_schedule(config).max_tokens, model.config)
-    rows = open_split(source, folder.best_model, options, config.paths, console)
-    collator = collator_for(
-        model.config, config.model, config.model.attention.backend, devices.device_type, devices.low_precision
+    folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, source: SplitSource, console: Console
+) -> dict[str, Any]:
+    """What a run's best model predicts, by example id; examples that do not fit have no prediction.
+
+    Args:
+        source: the examples as the task has them (``Task.source``).
+    """
+    predictor = Predictor(folder, config, hardware)
+    rows = open_split(source, folder.best_model, predictor.options, config.paths, console)
+    loader = batch_loader(
+        rows.dataset, predictor.collator, loader_workers(hardware), batch_size=predictor.hardware.micro_batch
     )
-    loader = batch_loader(rows.dataset, collator, loader_workers(hardware), batch_size=hardware.micro_batch)
-    quieten_lightning()
-    trainer = pl.Trainer(
-        **devices.trainer_arguments(),
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        default_root_dir=Path(folder.path),
-    )
-    module = CellSelectionModule(model)
-    trainer.predict(module, loader, return_predictions=False)
-    return {prediction.id: prediction for prediction in module.predictions}
+    return {prediction.id: prediction for prediction in predictor.predict(loader)}

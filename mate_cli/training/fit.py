@@ -1,4 +1,4 @@
-"""Train a cell selector from a configuration: build, say what will run, fit, keep the best."""
+"""Train a model on a task from a configuration: build, say what will run, fit, keep the best."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from mate_cli.errors import UserError
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
 from mate_cli.training.cost import describe_cost
-from mate_cli.training.data import CellDataModule
+from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
-from mate_cli.training.module import CellSelectionModule, Optimization
+from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import data_folder, encoding_options, open_split
+from mate_cli.training.splits import data_folder, encoding_options, open_split, without_ambiguous
 from mate_cli.training.starting_model import starting_model
+from mate_cli.training.tasks import task_of
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Job:
     config: TrainConfig
     devices: Devices
     folder: RunFolder
-    module: CellSelectionModule
-    data: CellDataModule
+    module: TaskModule
+    data: TaskDataModule
     train: EncodedSplit
     vocabulary: Path
     steps: int
@@ -54,9 +55,10 @@ class Job:
 
 
 def run_path(config: TrainConfig) -> Path:
-    """The run folder: ``name`` or else model, backbone, seed and a hash of all that changes the result."""
-    derived = f"{config.model.name}-{config.backbone.name}-s{config.seed}-{config_hash(config)[:8]}"
-    return Path(config.paths.runs) / config.task.name / (config.name or derived)
+    """The run folder: ``name``, or else model, ablation, backbone, seed and a hash of all that changes the result."""
+    ablation = [] if config.ablation.name == "none" else [config.ablation.name]
+    parts = [config.model.name, *ablation, config.backbone.name, f"s{config.seed}", config_hash(config)[:8]]
+    return Path(config.paths.runs) / config.task.name / (config.name or "-".join(parts))
 
 
 def train(config: TrainConfig, console: Console) -> RunFolder:
@@ -93,18 +95,19 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     folder_of_data = data_folder(config.task, config.data_dir, config.paths)
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
-    options = encoding_options(config.task, schedule.max_tokens, model.config)
-    train_split, dev_split = (
-        open_split(HybridQASource(folder_of_data, split), vocabulary, options, config.paths, console)
-        for split in ("train", "dev")
-    )
+    task, options = task_of(config.task), encoding_options(config.task, schedule.max_tokens, model.config)
+    sources = (task.source(HybridQASource(folder_of_data, name), name == "train") for name in ("train", "dev"))
+    train_split, dev_split = (open_split(source, vocabulary, options, config.paths, console) for source in sources)
+    if not config.task.ambiguous:
+        train_split = without_ambiguous(train_split, console)
     if backend == "autotune":
         backend = tuned_backend(config, model.config, train_split.dataset, devices)
         console.print(f"autotune: {backend} is the fastest attention backend here")
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(train_split.dataset) / schedule.batch)
-    data = CellDataModule(
+    data = TaskDataModule(
         train_split.dataset,
         dev_split.dataset,
+        task.scorable(train_split.dataset),
         collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision),
         schedule.batch,
         micro_batch,
@@ -115,7 +118,7 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     optimization = Optimization(
         steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay, schedule.bias_correction
     )
-    module = CellSelectionModule(model, config.task.objective, optimization, new, config.seed)  # type: ignore[arg-type]
+    module = TaskModule(model, task, optimization, new, config.seed)
     return Job(config, devices, folder, module, data, train_split, vocabulary, steps, passes)
 
 

@@ -1,7 +1,8 @@
-"""The Lightning module of cell selection: a model, its loss, its optimizer, its validation score."""
+"""The Lightning module of every task: a model, its loss, its optimizer, its validation score."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,13 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
-from mate_cli.tasks.cell_selection import CellPrediction, Objective, cell_loss, rank_cells
+from mate_cli.models.embeddings import Embeddings
+from mate_cli.tasks.task import Prediction, Task, Verdict
 from mate_cli.training.optimizer import BertAdamW, linear_schedule, parameter_groups
 
 if TYPE_CHECKING:
     from mate_cli.encoding.batch import Batch
-    from mate_cli.models.cell_selection import MateForCellSelection
+    from mate_cli.models.model import MatePreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class Optimization:
     bias_correction: bool = False
 
 
-class CellSelectionModule(pl.LightningModule):
-    """Trains a cell selector (checklist 28-38).
+class TaskModule(pl.LightningModule):
+    """Trains a model on a task, validates it and predicts with it.
 
     Args:
         new_parameters: names of parameters that no checkpoint filled; they learn at ``optimization.head_lr``.
@@ -39,42 +41,37 @@ class CellSelectionModule(pl.LightningModule):
 
     def __init__(
         self,
-        model: MateForCellSelection,
-        objective: Objective = "mml",
+        model: MatePreTrainedModel,
+        task: Task,
         optimization: Optimization | None = None,
         new_parameters: frozenset[str] = frozenset(),
         seed: int = 0,
     ) -> None:
         super().__init__()
         self.model = model
-        self.objective: Objective = objective
+        self.task = task
         self.optimization = optimization
         self.new_parameters = new_parameters
         self.seed = seed
         self.validation_score = 0.0
         self.clamped_ids = 0
-        self.predictions: list[CellPrediction] = []
+        self.predictions: list[Prediction] = []
         self._step_loss = 0.0
-        self._hits: list[bool] = []
+        self._verdicts: dict[str, Verdict] = {}
 
     def forward(self, batch: Batch) -> Tensor:
-        """Cell logits, float32 ``[cells]``."""
-        self.clamped_ids += int(self.model.tapas.embeddings.clamped(batch.token_types))
-        return self.model(
-            input_ids=batch.input_ids,
-            token_types=batch.token_types,
-            positions=batch.positions,
-            cell=batch.cell,
-            cells=len(batch.cell_document),
-            plan=batch.plan,
-        )
+        """The scores of whatever competes in the batch, float32, see ``Task.logits``."""
+        embeddings = self.model.get_submodule("tapas.embeddings")
+        assert isinstance(embeddings, Embeddings)
+        self.clamped_ids += int(embeddings.clamped(batch.token_types))
+        return self.task.logits(self.model, batch)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         torch.manual_seed(hash((self.seed, batch_idx, self.global_rank)))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The part that this micro-batch has in the mean loss of the optimizer step's scorable examples."""
-        losses, _ = cell_loss(self(batch), batch.cell_document, batch.is_candidate, len(batch.ids), self.objective)
+        losses = self.task.losses(self(batch), batch)
         scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
         loss = losses.sum() * self.trainer.world_size / max(scorable, 1)
         self._record_loss(float(loss.detach()), batch_idx)
@@ -99,22 +96,25 @@ class CellSelectionModule(pl.LightningModule):
             torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
     def on_validation_epoch_start(self) -> None:
-        self._hits.clear()
+        self._verdicts.clear()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        candidates = candidates_of(batch)
-        self._hits += [p.cells[:1] != () and p.cells[0] in candidates[p.id] for p in self.rank(batch)]
+        for verdict in self.task.verdicts(self.predict(batch), batch):
+            rival = self._verdicts.get(verdict.question)
+            if rival is None or verdict.confidence > rival.confidence:
+                self._verdicts[verdict.question] = verdict
 
     def on_validation_epoch_end(self) -> None:
-        self.validation_score = sum(self._hits) / max(1, len(self._hits))
-        self.log("dev_hits@1", self.validation_score)
+        verdicts = self._verdicts.values()
+        self.validation_score = sum(verdict.right for verdict in verdicts) / max(1, len(verdicts))
+        self.log(f"dev_{self.task.metric}", self.validation_score)
 
     def predict_step(self, batch: Batch, batch_idx: int) -> None:
-        self.predictions += self.rank(batch)
+        self.predictions += self.predict(batch)
 
-    def rank(self, batch: Batch) -> list[CellPrediction]:
-        """The ranked cells of each example of a batch."""
-        return rank_cells(batch.ids, self(batch), batch.cell_document, batch.cell_row, batch.cell_column)
+    def predict(self, batch: Batch) -> Sequence[Prediction]:
+        """What is predicted for each example of a batch."""
+        return self.task.predictions(self(batch).float(), batch)
 
     def configure_optimizers(self) -> Any:
         o = self.optimization
@@ -123,12 +123,3 @@ class CellSelectionModule(pl.LightningModule):
         optimizer = BertAdamW(groups, o.lr, o.bias_correction)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(o.steps, o.warmup))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-
-def candidates_of(batch: Batch) -> dict[str, set[tuple[int, int]]]:
-    """The candidate cells (row, column) of each example of a batch, by its id."""
-    candidates: dict[str, set[tuple[int, int]]] = {example_id: set() for example_id in batch.ids}
-    for cell in batch.is_candidate.nonzero().squeeze(1).tolist():
-        place = (int(batch.cell_row[cell]), int(batch.cell_column[cell]))
-        candidates[batch.ids[int(batch.cell_document[cell])]].add(place)
-    return candidates

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -12,11 +13,12 @@ from rich.console import Console
 from mate_cli.config import SPLITS, PathsConfig, TaskConfig, cache_folder
 from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.source import HybridQASource, content_hash
+from mate_cli.encoding.source import HybridQASource, SplitSource, content_hash
 from mate_cli.errors import UserError
 from mate_cli.models.configuration import MateConfig
 from mate_cli.tables import sample
 from mate_cli.tables.hybridqa import Split, check_layout
+from mate_cli.training.tasks import task_of
 
 
 def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> Path:
@@ -46,18 +48,19 @@ def encoding_options(task: TaskConfig, max_tokens: int, model: MateConfig) -> En
             f"max_tokens={max_tokens} is more than the {model.linformer_tokens} tokens that this Linformer was made "
             "for; keep max_tokens as it was in training, or train again"
         )
-    return EncodingOptions(
+    options = EncodingOptions(
         max_tokens,
-        task.sentences,
+        None if task.expansion == "all" else task.sentences,
         task.input,  # type: ignore[arg-type]
         model.reset_position_index_per_cell,
         model.max_position_embeddings,
         model.histogram_row,
     )
+    return task_of(task).encoding(options)
 
 
 def open_split(
-    source: HybridQASource,
+    source: SplitSource,
     vocabulary: Path,
     options: EncodingOptions,
     paths: PathsConfig,
@@ -76,6 +79,22 @@ def open_split(
     return split
 
 
+def without_ambiguous(split: EncodedSplit, console: Console) -> EncodedSplit:
+    """The rows with at most one candidate cell: the paper's ablation "- ambiguous" (checklist 98); says how many go.
+
+    Raises:
+        UserError: none is left to train on.
+    """
+    counts = [len(rows) for rows in split.dataset["candidate_rows"]]
+    kept = [number for number, count in enumerate(counts) if count <= 1]
+    if len(kept) == len(counts):  # a reader's: each is about one cell
+        return split
+    console.print(f"train: {len(counts) - len(kept):,} of {len(counts):,} questions have several candidates; left out")
+    if not any(counts[number] for number in kept):
+        raise UserError("task.ambiguous=false leaves no question with a candidate to train on")
+    return replace(split, dataset=split.dataset.select(kept))
+
+
 class BlankedSource(HybridQASource):
     """A split with its questions taken away: what can be guessed from the tables alone."""
 
@@ -86,6 +105,22 @@ class BlankedSource(HybridQASource):
     def read(self) -> Split:
         split = super().read()
         return replace(split, examples=tuple(replace(example, question="") for example in split.examples))
+
+
+@dataclass(frozen=True)
+class DrawnSource(HybridQASource):
+    """A split of which so many questions are drawn at random, always the same ones, in their order."""
+
+    limit: int = field(kw_only=True)
+
+    def files(self) -> list[Path]:
+        """The split's own, and a name that no file bears, so that the cache tells the two apart."""
+        return [*super().files(), Path(f"{self.limit} questions drawn")]
+
+    def read(self) -> Split:
+        examples = super().read().examples
+        places = random.Random(0).sample(range(len(examples)), min(self.limit, len(examples)))
+        return Split(tuple(examples[place] for place in sorted(places)), missing_tables=0, questions=len(places))
 
 
 def _sample_folder(cache: Path) -> Path:

@@ -8,9 +8,10 @@ from rich.console import Console
 
 from mate_cli.config import BackboneConfig, ModelConfig, ScheduleConfig, TrainConfig
 from mate_cli.errors import UserError
-from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.weights import hub_folder, load_weights, package_folder, read_config
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.weights import MODELS, hub_folder, load_weights, package_folder, read_config
+from mate_cli.training.tasks import task_of
 
 
 def weights_folder(backbone: BackboneConfig) -> Path:
@@ -26,7 +27,14 @@ def weights_folder(backbone: BackboneConfig) -> Path:
     return package_folder(backbone.package or backbone.vocabulary)
 
 
-def vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, MateConfig]:
+def encoding_model(backbone: BackboneConfig, model: ModelConfig, max_tokens: int) -> tuple[Path, MateConfig]:
+    """Where a backbone's vocabulary stands, and the configuration that training would give the model."""
+    folder, config = _vocabulary_folder(backbone)
+    choose_attention(config, model, max_tokens)
+    return folder, config
+
+
+def _vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, MateConfig]:
     """Where a backbone's vocabulary stands, and its configuration.
 
     A hub model that is not here yet lends BERT's uncased vocabulary from a package: all of them share it.
@@ -44,7 +52,7 @@ def vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, MateConfig]:
 
 def starting_model(
     config: TrainConfig, schedule: ScheduleConfig, console: Console
-) -> tuple[MateForCellSelection, Path, frozenset[str]]:
+) -> tuple[MatePreTrainedModel, Path, frozenset[str]]:
     """The model, the folder of its vocabulary, and the names of the parameters that no checkpoint filled."""
     folder = weights_folder(config.backbone)
     is_random = config.backbone.source == "random"
@@ -52,7 +60,8 @@ def starting_model(
     choose_attention(model_config, config.model, schedule.max_tokens)
     model_config.hidden_dropout_prob = schedule.dropout
     model_config.attention_probs_dropout_prob = schedule.attention_dropout
-    model = MateForCellSelection(model_config)
+    task_of(config.task).prepare_model(model_config)
+    model = MODELS[model_config.kind](model_config)
     if is_random:
         return model, folder, frozenset(name for name, _ in model.named_parameters())
     report = load_weights(model, folder)

@@ -20,9 +20,9 @@ from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
 from mate_cli.tables.hybridqa import read_split
-from mate_cli.tasks.cell_selection import cell_loss
+from mate_cli.tasks.cell_selection import CellSelection, candidates_of, cell_loss
 from mate_cli.training.backend import collator_for, training_backend
-from mate_cli.training.module import CellSelectionModule, candidates_of
+from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import data_folder, encoding_options
 from mate_cli.training.starting_model import starting_model
 from tests.training.conftest import TINY
@@ -58,7 +58,7 @@ def test_it_learns_eight_examples_by_heart(name, eight):
     encoded = encode(eight, CellTokenizer(vocabulary), encoding_options(config.task, 512, model.config))
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
     batch = collator([row_of(example, own.features) for example, own in zip(eight, encoded, strict=True)])
-    module = CellSelectionModule(model)
+    module = TaskModule(model, CellSelection())
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     for _ in range(200):
         losses, _ = cell_loss(module(batch), batch.cell_document, batch.is_candidate, 8)
@@ -68,7 +68,7 @@ def test_it_learns_eight_examples_by_heart(name, eight):
         losses.mean().backward()
         optimizer.step()
     assert losses.mean() < 0.05
-    assert all(own.cells[0] in candidates_of(batch)[own.id] for own in module.eval().rank(batch))
+    assert all(own.cells[0] in candidates_of(batch)[own.id] for own in module.eval().predict(batch))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -15,22 +15,23 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def folder_of(tmp_path, name):
-    return tmp_path / "runs" / "sample" / name
+    (folder,) = (tmp_path / "runs").glob(f"*/{name}")
+    return folder
 
 
 def weights(tmp_path, name):
     return load_file(folder_of(tmp_path, name) / "best" / "model.safetensors")
 
 
-def wait_for_step(process, folder, step):
+def wait_for_step(process, tmp_path, name, step):
     """Until the run has saved that step; fails when it ends before."""
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()[0]
         try:
-            if json.loads((folder / "status.json").read_text()).get("step", 0) >= step:
+            if json.loads((folder_of(tmp_path, name) / "status.json").read_text()).get("step", 0) >= step:
                 return
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # no folder yet, half a file
             pass
         time.sleep(0.02)
     raise AssertionError(f"step {step} was not reached")
@@ -49,21 +50,22 @@ def assert_same_end(tmp_path, name):
     assert (status["state"], status["step"]) == ("done", STEPS)
 
 
-def test_killed_three_times(mate_process, tmp_path):
-    finish(mate_process("train", *RUN, "name=whole"))
+@pytest.mark.parametrize("task", ["sample", "sample_reader"])
+def test_killed_three_times(mate_process, tmp_path, task):
+    finish(mate_process("train", f"task={task}", *RUN, "name=whole"))
     for step in (4, 12, 20):
-        process = mate_process("train", *RUN, "name=killed", "resume=true")
-        wait_for_step(process, folder_of(tmp_path, "killed"), step)
+        process = mate_process("train", f"task={task}", *RUN, "name=killed", "resume=true")
+        wait_for_step(process, tmp_path, "killed", step)
         process.kill()
         process.wait()
-    finish(mate_process("train", *RUN, "name=killed", "resume=true"))
+    finish(mate_process("train", f"task={task}", *RUN, "name=killed", "resume=true"))
     assert_same_end(tmp_path, "killed")
 
 
 def test_interrupted(mate_process, tmp_path):
     finish(mate_process("train", *RUN, "name=whole"))
     process = mate_process("train", *RUN, "name=stopped")
-    wait_for_step(process, folder_of(tmp_path, "stopped"), 4)
+    wait_for_step(process, tmp_path, "stopped", 4)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 130, output

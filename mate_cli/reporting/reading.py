@@ -1,0 +1,88 @@
+"""Exact match and F1 of a reader: numbers for files, a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+
+from mate_cli.metrics.bootstrap import bootstrap
+from mate_cli.metrics.cell_selection import SUBSETS
+from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.tables.table import Example
+
+Answers = Mapping[str, str]
+
+
+def reading_record(examples: Sequence[Example], answers: Answers, baselines: Mapping[str, Answers]) -> dict[str, Any]:
+    """Scores of answers by question id, as plain data.
+
+    The denominator is every question with an answer field; one that is not answered has the empty answer.
+    ``readable`` is the share of those with an answer: a perfect reader's score is not above it.
+    """
+    answered = [example for example in examples if example.answers is not None]
+    if not answered:
+        return {"questions": 0}
+    interval = bootstrap(_exact(answered, answers))
+    return {
+        "questions": len(answered),
+        "readable": sum(example.id in answers for example in answered) / len(answered),
+        "model": {
+            "all": _scores(answered, answers),
+            "by_subset": _by_group(answered, answers, [SUBSETS.get(e.subset, "") for e in answered]),
+            "by_reasoning": _by_group(answered, answers, [e.reasoning for e in answered]),
+        },
+        "exact_interval": {"mean": interval.mean, "low": interval.low, "high": interval.high},
+        "baselines": {name: _scores(answered, own) for name, own in baselines.items()},
+    }
+
+
+def reading_table(title: str, record: Mapping[str, Any]) -> RichTable:
+    """The record as a table: the model whole and by group, then the baselines."""
+    table = RichTable(title=title)
+    table.add_column("")
+    for name in ("questions", "EM", "F1"):
+        table.add_column(name, justify="right")
+    model = record["model"]
+    groups = [*model["by_subset"].items(), *model["by_reasoning"].items()]
+    rows = [("model", model["all"], "bold")]
+    rows += [(f"  {name}", own, "") for name, own in groups]
+    rows += [(name, own, "") for name, own in record["baselines"].items()]
+    for name, own, style in rows:
+        table.add_row(name, str(own["questions"]), _percent(own["exact"]), _percent(own["f1"]), style=style)
+    return table
+
+
+def reading_summary(record: Mapping[str, Any]) -> str:
+    """One line: EM with its interval, and how much could be read at all."""
+    interval = record["exact_interval"]
+    return (
+        f"EM {_percent(interval['mean'])} (95% interval {_percent(interval['low'])} to {_percent(interval['high'])}) "
+        f"with the cells given; {_percent(record['readable'])}% of the questions have such a cell"
+    )
+
+
+def _by_group(examples: Sequence[Example], answers: Answers, groups: Sequence[str]) -> dict[str, Any]:
+    return {
+        name: _scores([e for e, group in zip(examples, groups, strict=True) if group == name], answers)
+        for name in sorted(set(groups) - {""})
+    }
+
+
+def _scores(examples: Sequence[Example], answers: Answers) -> dict[str, Any]:
+    best = [f1(answers.get(example.id, ""), example.answers or ()) for example in examples]
+    return {
+        "questions": len(examples),
+        "exact": float(np.mean(_exact(examples, answers))),
+        "f1": float(np.mean(best)),
+    }
+
+
+def _exact(examples: Sequence[Example], answers: Answers) -> np.ndarray:
+    return np.array([exact_match(answers.get(example.id, ""), example.answers or ()) for example in examples])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
