@@ -1,4 +1,4 @@
-"""Score a trained run on a split with the official metric, beside the baselines."""
+"""Score a run, a selector with a reader, or a file of answers with the official metric."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from mate_cli.config import EvaluateConfig
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mate_cli.training.answer_split import Answers
     from mate_cli.training.evaluate import Evaluation
     from mate_cli.training.run_folder import RunFolder
 
 
 def run(config: EvaluateConfig) -> None:
-    """Rank the cells of the split, write the predictions, print and keep the scores."""
-    from pathlib import Path
-
+    """Print the scores; those of a run and of a pipeline are kept, with what they are the scores of."""
     from rich.console import Console
+
+    console = Console(soft_wrap=True)
+    if config.run is not None:
+        _score_run(config, config.run, console)
+    elif config.selector is not None and config.reader is not None:
+        _score_pipeline(config, config.selector, config.reader, console)
+    elif config.predictions is not None and config.reference is not None:
+        _score_file(config.predictions, config.reference, console)
+
+
+def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
+    from pathlib import Path
 
     from mate_cli.config import load_run_config
     from mate_cli.training.evaluate import evaluate_run
     from mate_cli.training.run_folder import RunFolder
 
-    console, folder = Console(soft_wrap=True), RunFolder(Path(config.run))
+    folder = RunFolder(Path(run))
     trained = load_run_config(folder.path)
     trained.paths = config.paths
     evaluation = evaluate_run(
@@ -33,16 +44,63 @@ def run(config: EvaluateConfig) -> None:
     report(folder, label, evaluation, console)
 
 
+def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console: Console) -> None:
+    from pathlib import Path
+
+    from mate_cli.training.answer_split import answer_split, known_weight, results_folder
+    from mate_cli.training.pointr import open_pipeline
+    from mate_cli.training.run_folder import RunFolder
+
+    pipeline = open_pipeline(selector, reader, config.paths)
+    folder = RunFolder(Path(config.to or Path(config.paths.runs, "pointr", pipeline.name)))
+    weight = known_weight(config, pipeline, folder)
+    with results_folder(folder, pipeline):
+        answers = answer_split(config, pipeline, weight, console)
+        _report_answers(folder, config.split, answers, pipeline.reader.config.task.reader, console)
+
+
+def _report_answers(folder: RunFolder, split: str, answers: Answers, data: str, console: Console) -> None:
+    """Keep submission, records and scores in the folder, and show the scores."""
+    from mate_cli.reporting.pointr import answers_table, summary_lines, write_answers
+    from mate_cli.reporting.published import HYBRIDQA
+
+    record = write_answers(folder, split, answers)
+    if answers.fit is not None:
+        console.print(f"weight {answers.weight:g} of the reader answers most of these; kept for the other splits")
+    if record["questions"]:
+        published = HYBRIDQA if data == "hybridqa" else ()
+        console.print(answers_table(f"{split}, {record['questions']} questions", record["scores"], split, published))
+        for line in summary_lines(record):
+            console.print(line, highlight=False)
+    else:
+        console.print(f"{split} is blind: answers written, nothing to score")
+    console.print(f"submission file: {folder.path}/predictions-{split}.json", highlight=False, markup=False)
+
+
+def _score_file(predictions: str, reference: str, console: Console) -> None:
+    from pathlib import Path
+
+    from mate_cli.metrics.hybridqa import answer_scores
+    from mate_cli.reporting.pointr import answers_table, scores_record, summary_lines
+    from mate_cli.tables.submission import read_reference, read_submission
+
+    gold = read_reference(Path(reference))
+    answers = read_submission(Path(predictions), gold)
+    scores = {"answers": scores_record(answer_scores(gold, answers))}
+    console.print(answers_table(f"{len(gold)} questions", scores))
+    for line in summary_lines({"scores": scores, "gains": []}):
+        console.print(line, highlight=False)
+
+
 def report(folder: RunFolder, label: str, evaluation: Evaluation, console: Console) -> None:
     """Keep predictions and scores in the run folder, and show the scores."""
-    from mate_cli.reporting.scores import score_record, score_summary, score_table
+    from mate_cli.reporting.evaluation import report_of
 
     folder.write_predictions(label, evaluation.predictions.values())
-    rankings = {example_id: prediction.cells for example_id, prediction in evaluation.predictions.items()}
-    record = score_record(evaluation.examples, rankings, evaluation.baselines, evaluation.random_hits)
-    folder.write_metrics(label, record)
-    if not record["questions"]:
+    scores = report_of(evaluation, label)
+    folder.write_metrics(label, scores.record)
+    if not scores.record["questions"]:
         console.print(f"{label} is blind: predictions written, nothing to score")
         return
-    console.print(score_table(f"{label}: Hits@k, per cent", record))
-    console.print(score_summary(record), highlight=False)
+    console.print(scores.table)
+    console.print(scores.summary, highlight=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table as RichTable
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from mate_cli.tables.table import Table
 from mate_cli.tasks.cell_selection import CellPrediction
+from mate_cli.tasks.pointr import ReadCell, choose
 
 _MAX_ROWS = 40
 _STYLES = ("bold black on green", "bold black on yellow", "black on bright_cyan")
@@ -38,6 +40,27 @@ def answer_record(question: str, table: Table, prediction: CellPrediction, top: 
         "margin": round(prediction.probabilities[0] - second, 6),
         "cells": cells,
     }
+
+
+def read_answer_record(record: Mapping[str, Any], cells: Sequence[ReadCell], weight: float) -> dict[str, Any]:
+    """``answer_record`` with what a reader found: a span for each cell, and the answer from the chosen one.
+
+    ``start`` and ``end`` count characters of the cell's reading text, its own text and the passages it links to;
+    ``joint`` is p(cell) * p(span | cell)^weight; ``chosen`` is a place in ``cells``.
+    """
+    spans = [
+        {
+            "span": cell.span,
+            "start": cell.start,
+            "end": cell.end,
+            "span_probability": round(cell.span_probability, 6),
+            "joint": cell.joint(weight),
+        }
+        for cell in cells
+    ]
+    chosen = choose(cells, weight)
+    joined = [{**own, **span} for own, span in zip(record["cells"], spans, strict=True)]
+    return {**record, "answer": "" if chosen is None else cells[chosen].span, "chosen": chosen, "cells": joined}
 
 
 def marked_table(table: Table, prediction: CellPrediction, top: int) -> RichTable:

@@ -62,24 +62,9 @@ class RunFolder:
         Raises:
             UserError: the folder holds another run, or cannot be written.
         """
-        try:
-            is_new = self._claim(resume, overwrite, config)
-            probe = self.path / ".writable"
-            probe.touch()
-            probe.unlink()
-        except OSError as error:
-            raise UserError(
-                f"cannot write the run folder {self.path}: {error.strerror}; choose another with paths.runs=DIR"
-            ) from error
-        return is_new
-
-    def _claim(self, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
-        if not self.config_file.exists():
-            is_new = not self.path.exists()
-            self.path.mkdir(parents=True, exist_ok=True)
+        is_new = make_folder(self.path, "run folder", "paths.runs")
+        if not self.config_file.exists() or overwrite:
             return is_new
-        if overwrite:
-            return False
         if not resume:
             raise UserError(
                 f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
@@ -108,7 +93,7 @@ class RunFolder:
         write_json(self.path / "environment.json", environment(command))
 
     def status(self) -> dict[str, Any]:
-        return _read_json(self.path / "status.json")
+        return read_record(self.path / "status.json")
 
     def set_status(self, state: str, **facts: Any) -> None:
         """Record the state of the run; earlier facts stay unless named again."""
@@ -117,7 +102,7 @@ class RunFolder:
 
     def write_metrics(self, split: str, metrics: Mapping[str, Any]) -> None:
         """Keep the scores of a split beside those of the others."""
-        write_json(self.metrics_file, {**_read_json(self.metrics_file), split: metrics})
+        write_json(self.metrics_file, {**read_record(self.metrics_file), split: metrics})
 
     def write_predictions(self, split: str, predictions: Iterable[Any]) -> None:
         """One JSON object a line and question (dataclasses), in ``predictions-SPLIT.jsonl``."""
@@ -137,6 +122,24 @@ def environment(command: list[str]) -> dict[str, Any]:
     }
 
 
+def make_folder(path: Path, what: str, key: str) -> bool:
+    """Create a folder, or check that it can be written to; returns whether it is new.
+
+    Raises:
+        UserError: it cannot be written; names ``what`` it is, and the ``key`` that chooses another.
+    """
+    try:
+        is_new = not path.exists()
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = f"cannot write the {what} {path}: {error.strerror}"
+        raise UserError(f"{reason}; choose another with {key}=DIR") from error
+    return is_new
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file so that no reader ever sees half of it."""
     temporary = path.with_name(path.name + ".tmp")
@@ -148,7 +151,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_record(path: Path) -> dict[str, Any]:
     """A JSON object of ours; empty where there is none."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))

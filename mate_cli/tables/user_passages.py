@@ -1,0 +1,65 @@
+"""Passages beside a user's CSV file, for ``mate predict``.
+
+The passages are one JSON object, {key: passage}. A cell links to them as in a wiki: ``[[key]]`` stands for the words
+of the key and links to its passage, ``[[key|words]]`` shows other words. Both may stand among other text, and a
+cell may link several times; the markup itself is no part of the cell's text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from mate_cli.errors import UserError
+from mate_cli.tables.json_file import JsonObject, read_json
+from mate_cli.tables.table import Cell, Table
+
+_LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
+
+
+def read_passages(path: Path) -> dict[str, str]:
+    """key -> passage.
+
+    Raises:
+        UserError: the file cannot be read, or is not an object of texts.
+    """
+    content = JsonObject.of(read_json(path), str(path))
+    return {key: content.text(key) for key in content}
+
+
+def linked(table: Table) -> Table:
+    """The table with the links that its cells' texts name, header included."""
+    rows = tuple(tuple(_linked(cell) for cell in row) for row in table.rows)
+    return Table(table.id, tuple(_linked(cell) for cell in table.header), rows, table.title)
+
+
+def matched_passages(path: Path, passages: dict[str, str], table: Table) -> tuple[dict[str, str], list[str]]:
+    """The passages that the table links to, and the keys that no cell names.
+
+    Raises:
+        UserError: a cell links to a passage that is not there.
+    """
+    lacking = [f"{key!r} ({where})" for where, key in _links(table) if key not in passages]
+    if lacking:
+        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        raise UserError(f"{path}: no passage for the link {lacking[0]}{more}; add it, or take the brackets away")
+    used = {key: passages[key] for _, key in _links(table)}
+    return used, [key for key in passages if key not in used]
+
+
+def _linked(cell: Cell) -> Cell:
+    keys = (match.group(1).strip() for match in _LINK.finditer(cell.text))
+    return Cell(_LINK.sub(_words, cell.text).strip(), tuple(dict.fromkeys(keys)))
+
+
+def _words(link: re.Match[str]) -> str:
+    return (link.group(1) if link.group(2) is None else link.group(2)).strip()
+
+
+def _links(table: Table) -> Iterable[tuple[str, str]]:
+    """Where each link stands, in words, and its key."""
+    for number, row in enumerate((table.header, *table.rows)):
+        place = f"row {number - 1}" if number else "the header"
+        for column, cell in zip(table.header, row, strict=True):
+            yield from ((f"column {column.text!r} of {place}", key) for key in cell.links)
