@@ -1,4 +1,4 @@
-"""Analyse data: which share of rows and columns the paper's bucketed attention sees."""
+"""Analyse what models see, what runs answer wrongly, and how runs compare."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ if TYPE_CHECKING:
 
 
 def run(config: AnalyzeConfig) -> None:
-    """Count, print a table, write it with the numbers and a picture."""
+    """Run the analysis, print its tables, write its files."""
+    from rich.console import Console
+
+    _ANALYSES[config.analysis.name](config, Console(soft_wrap=True))
+
+
+def _coverage(config: AnalyzeConfig, console: Console) -> None:
+    """Which share of rows and columns the paper's bucketed attention sees."""
     import sys
     from itertools import product
     from pathlib import Path
-
-    from rich.console import Console
 
     from mate_cli.analysis.coverage import count_coverage
     from mate_cli.attention import Buckets
     from mate_cli.reporting.coverage import CAPTION, coverage_tables, write_coverage
 
-    console = Console(soft_wrap=True)
     settings = [Buckets(*sizes) for sizes in product(config.analysis.global_sizes, config.analysis.radii)]
     counts = count_coverage(_documents(config, console), settings)
     for table in coverage_tables(counts):
@@ -42,13 +46,68 @@ def _documents(config: AnalyzeConfig, console: Console) -> Iterable[Document]:
     from mate_cli.config import active_schedule
     from mate_cli.encoding.source import HybridQASource
     from mate_cli.training.splits import data_folder, encoding_options, open_split
-    from mate_cli.training.starting_model import vocabulary_folder
+    from mate_cli.training.starting_model import encoding_model
+    from mate_cli.training.tasks import task_of
 
     task = config.task
     if task is None:
         return generated_documents()
-    source = HybridQASource(data_folder(task, config.data_dir, config.paths), config.split)
-    vocabulary, model = vocabulary_folder(config.backbone)
-    options = encoding_options(task, active_schedule(config).max_tokens, model)
+    base = HybridQASource(data_folder(task, config.data_dir, config.paths), config.split)
+    source = task_of(task).source(base, training=config.split == "train")
+    max_tokens = active_schedule(config).max_tokens
+    vocabulary, model = encoding_model(config.backbone, config.model, max_tokens)
+    options = encoding_options(task, max_tokens, model)
     split = open_split(source, vocabulary, options, config.paths, console)
     return encoded_documents(f"{task.name} {config.split}", split.dataset)
+
+
+def _errors(config: AnalyzeConfig, console: Console) -> None:
+    """How near the wrong answers of a run or a pipeline are, and which stage is to blame."""
+    from pathlib import Path
+
+    from mate_cli.analysis.errors import sample_errors
+    from mate_cli.analysis.outcomes import open_outcomes
+    from mate_cli.reporting.errors import blame_table, miss_table, write_errors
+
+    assert config.run is not None
+    outcomes = open_outcomes(config.run, config.split, config.data_dir, config.paths)
+    errors = sample_errors(outcomes, config.analysis.sample, config.analysis.seed)
+    for table in (miss_table(errors), blame_table(errors)):
+        if table is not None:
+            console.print(table)
+    write_errors(errors, Path(config.to), f"{Path(config.run).resolve().name}, {config.split}: wrong answers")
+    console.print(f"{config.to}: errors.html, errors.jsonl to annotate", highlight=False, markup=False)
+
+
+def _compare(config: AnalyzeConfig, console: Console) -> None:
+    """Runs or pipelines side by side, each against the first."""
+    import sys
+    from pathlib import Path
+
+    from mate_cli.analysis.compare import compare
+    from mate_cli.analysis.outcomes import open_outcomes
+    from mate_cli.reporting.compare import compare_table, write_comparison
+
+    assert config.runs is not None
+    runs = compare([open_outcomes(run, config.split, config.data_dir, config.paths) for run in config.runs])
+    title = f"{config.split}, {runs[0].questions} questions"
+    console.print(compare_table(title, runs))
+    write_comparison(title, runs, Path(config.to), sys.argv[1:])
+    console.print(f"{config.to}: compare.json, compare.md", highlight=False, markup=False)
+
+
+def _approximation(config: AnalyzeConfig, console: Console) -> None:
+    """How the error of a tiny MATE on random maps falls with its depth."""
+    import sys
+    from pathlib import Path
+
+    from mate_cli.analysis.approximation import approximation_errors
+    from mate_cli.reporting.approximation import approximation_table, write_approximation
+
+    fits = approximation_errors(config.analysis.depths, range(config.analysis.maps))
+    console.print(approximation_table(fits))
+    write_approximation(fits, Path(config.to), sys.argv[1:])
+    console.print(f"{config.to}: approximation.json", highlight=False, markup=False)
+
+
+_ANALYSES = {"coverage": _coverage, "errors": _errors, "compare": _compare, "approximation": _approximation}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.metrics.cell_selection import SUBSETS
+from mate_cli.tables.reading import question_id
 from mate_cli.tables.split_statistics import SplitStatistics
 
 if TYPE_CHECKING:
     from mate_cli.encoding.cache import EncodedSplit
 
+SPAN_LENGTHS = (10, 20, 30)
 _SHOWN_REASONS = 5
 
 
@@ -30,7 +33,7 @@ class SplitFacts:
 def statistics_table(facts: Sequence[SplitFacts]) -> RichTable:
     """Questions, answer classes and table shapes, a column for each split."""
     table = _table("data", facts)
-    rows = [("questions", [f"{f.encoded.report.questions:,}" for f in facts])]
+    rows = [("questions", [f"{f.statistics.questions + f.encoded.report.missing_tables:,}" for f in facts])]
     for name, title in SUBSETS.items():
         rows.append((f"  {title}", [f"{f.statistics.subsets.get(name, 0):,}" for f in facts]))
     rows += [
@@ -64,6 +67,30 @@ def encoding_table(facts: Sequence[SplitFacts]) -> RichTable:
     table.add_row("answer in input", *(f"{100 * r.answer_in_input_rate:.1f}%" for r in reports))
     table.add_row("time", *(_time(f) for f in facts))
     return table
+
+
+def coverage_table(facts: Sequence[SplitFacts], limit: int) -> RichTable:
+    """Of the answered questions, those whose answer is a span of some cell, by the longest span allowed."""
+    table = _table(f"answer is a span in the first {limit} tokens of a cell", facts)
+    shares = [answer_coverage(f.encoded.dataset, f.statistics.answered) for f in facts]
+    for longest in SPAN_LENGTHS:
+        table.add_row(
+            f"of at most {longest} pieces", *(f"{100 * own[longest]:.2f}%" if own else "blind" for own in shares)
+        )
+    return table
+
+
+def answer_coverage(rows: Any, answered: int) -> dict[int, float]:
+    """The share of ``answered`` questions with a span of the answer in one of their rows, by the longest span.
+
+    Empty where no question is answered.
+    """
+    if not answered:
+        return {}
+    lengths = np.asarray(rows["span_last"]) - np.asarray(rows["span_first"]) + 1
+    found = np.asarray(rows["span_first"]) >= 0
+    questions = np.array([question_id(str(name)) for name in rows["id"]], dtype=object)
+    return {n: len(set(questions[found & (lengths <= n)])) / answered for n in SPAN_LENGTHS}
 
 
 def left_out_lines(facts: Sequence[SplitFacts]) -> list[str]:

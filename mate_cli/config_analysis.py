@@ -1,0 +1,25 @@
+"""The configuration of an analysis: which one, and how closely it looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omegaconf import MISSING
+
+from mate_cli.config_rules import key
+
+# Each analysis, and the key that says what it looks at; coverage takes a task, or none.
+SUBJECTS = {"coverage": None, "errors": "run", "compare": "runs", "approximation": None}
+
+
+@dataclass
+class AnalysisConfig:
+    """What is looked at, and how closely."""
+
+    name: str = key(MISSING, "name of the option", choices=tuple(SUBJECTS))
+    global_sizes: list[int] = key([116, 256], "coverage: G, the tokens that see and are seen by all", low=1)
+    radii: list[int] = key([42, 84, 168, 336], "coverage: R, the tokens of a bucket", low=1)
+    depths: list[int] = key([1, 2, 4, 8], "approximation: layers of the networks", low=1)
+    maps: int = key(2, "approximation: random maps that each depth is trained on", low=1)
+    sample: int = key(100, "errors: how many wrong answers are drawn", low=1)
+    seed: int = key(0, "errors: of the draw", low=0)

@@ -1,0 +1,137 @@
+"""How far a wrong answer is from the right one, by rule: the classes of the paper's error analysis (checklist 106).
+
+The paper classed by hand; a rule errs on both sides, so that its shares are to be read beside an annotated sheet.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Literal
+
+Miss = Literal["numeric_form", "punctuation", "extra_words", "missing_words", "overlap", "other"]
+
+MISSES: dict[Miss, str] = {
+    "numeric_form": "the same number or date, written otherwise",
+    "punctuation": "the same words, with other marks or accents",
+    "extra_words": "the gold answer and more",
+    "missing_words": "a part of the gold answer",
+    "overlap": "a word in common",
+    "other": "nothing in common",
+}
+"""The classes, nearest first."""
+
+NEAR: tuple[Miss, ...] = ("numeric_form", "punctuation", "extra_words", "missing_words")
+"""Those that count as lexical near-misses."""
+
+_ARTICLES = frozenset(("a", "an", "the"))
+_SPELT = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
+_SPELT_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_IRREGULAR = {"first": 1, "second": 2, "third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_CARDINALS = {word: number for number, word in enumerate(_SPELT.split())}
+_CARDINALS |= {word: 10 * number for number, word in enumerate(_SPELT_TENS.split(), start=2)}
+_ORDINALS = {re.sub("y$", "ie", word) + "th": number for word, number in _CARDINALS.items()}
+_VALUES = _CARDINALS | _ORDINALS | _IRREGULAR
+_SCALE_OF = _SCALES | {f"{word}th": scale for word, scale in _SCALES.items()}
+_MONTHS = "january february march april may june july august september october november december"
+_MONTH_OF = {
+    name: f"month {number}" for number, word in enumerate(_MONTHS.split(), start=1) for name in (word, word[:3])
+}
+_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_WORD = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st|nd|rd|th)?(?![^\W_])|[^\W_]+")
+
+
+def classify(prediction: str, golds: Sequence[str], f1: float) -> Miss:
+    """The class of a wrong answer, the nearest over the golds; ``f1`` is its official score (spec 4.7)."""
+    found = {_compare(prediction, gold) for gold in golds}
+    near = next((miss for miss in NEAR if miss in found), None)
+    return near or ("overlap" if f1 > 0 else "other")
+
+
+def canonical(text: str) -> list[str]:
+    """The words of a text without case, accents, marks and articles; numbers and months in one form each.
+
+    "Twenty-First", "21st" and "21" are all ``["21"]``; "1,000.50" is ``["1000.5"]``.
+    """
+    tokens: list[str] = []
+    for match in _WORD.finditer(_DATE.sub(_spelt_date, _plain(text))):
+        word = match[0]
+        tokens.append(_digits(match[1]) if match[1] else _MONTH_OF.get(word, word))
+    return [token for token in _numbers_read(tokens) if token not in _ARTICLES]
+
+
+def _compare(prediction: str, gold: str) -> Miss | None:
+    own, wanted = canonical(prediction), canonical(gold)
+    if not own or not wanted:
+        return None
+    if own == wanted or _same_date(own, wanted):
+        return "punctuation" if _words(prediction) == _words(gold) else "numeric_form"
+    if _holds(own, wanted):
+        return "extra_words"
+    return "missing_words" if _holds(wanted, own) else None
+
+
+def _plain(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def _words(text: str) -> list[str]:
+    """Words as they are written, numbers not interpreted."""
+    return [word for word in re.findall(r"[^\W_]+", _plain(text)) if word not in _ARTICLES]
+
+
+def _spelt_date(match: re.Match[str]) -> str:
+    year, month, day = match.groups()
+    return f"{day} {_MONTHS.split()[int(month) - 1]} {year}" if 1 <= int(month) <= 12 else match[0]
+
+
+def _digits(number: str) -> str:
+    return f"{Decimal(number.replace(',', '')).normalize():f}"
+
+
+def _numbers_read(tokens: list[str]) -> list[str]:
+    """Runs of number words, and digits with a scale such as "3.5 million", replaced by what they say."""
+    read: list[str] = []
+    place = 0
+    while place < len(tokens):
+        value, length = _number_at(tokens, place)
+        scale = _SCALE_OF.get(tokens[place + 1]) if place + 1 < len(tokens) else None
+        if scale and re.fullmatch(r"\d+(\.\d+)?", tokens[place]):
+            value, length = Decimal(tokens[place]) * scale, 2
+        read.append(_digits(str(value)) if length else tokens[place])
+        place += length or 1
+    return read
+
+
+def _number_at(tokens: list[str], start: int) -> tuple[int | Decimal, int]:
+    """The number in words that begins at a place, and of how many words; 0 words where none does."""
+    total, group, end, last = 0, 0, start, 1000
+    for place in range(start, len(tokens)):
+        word = tokens[place]
+        if word in _VALUES and (place == start or _VALUES[word] < last):
+            group, last = group + _VALUES[word], 10 if _VALUES[word] >= 20 else 0
+        elif word in _SCALE_OF and place > start:
+            scale, group = _SCALE_OF[word], max(group, 1)
+            total, group, last = (total, group * 100, 100) if scale == 100 else (total + group * scale, 0, 1000)
+        elif word == "and" and last in (100, 1000) and place > start:
+            continue  # counts only if a number follows
+        else:
+            break
+        end = place + 1
+    return total + group, end - start
+
+
+def _same_date(first: list[str], second: list[str]) -> bool:
+    """The same day, month and year in another order."""
+    return sorted(first) == sorted(second) and any(token.startswith("month ") for token in first)
+
+
+def _holds(longer: list[str], shorter: list[str]) -> bool:
+    return any(longer[at : at + len(shorter)] == shorter for at in range(len(longer) - len(shorter) + 1))

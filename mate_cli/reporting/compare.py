@@ -1,0 +1,77 @@
+"""Compared runs as a table for the terminal, as Markdown, as numbers."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from mate_cli import __version__
+from mate_cli.analysis.compare import ComparedRun
+from mate_cli.errors import UserError
+from mate_cli.metrics.bootstrap import Interval
+from mate_cli.training.run_folder import write_text
+
+CAPTION = (
+    "Per cent; below it the difference from the first run, question by question, with its 95% bootstrap interval, "
+    "starred where that leaves out 0. The interval knows nothing of other seeds."
+)
+
+
+def compare_table(title: str, runs: Sequence[ComparedRun]) -> RichTable:
+    """A line for each run, a column for each measure."""
+    table = RichTable(title=title, caption=CAPTION, show_lines=True)
+    for name in _head(runs):
+        table.add_column(name, overflow="fold", no_wrap=name in runs[0].measures)
+    for row in _rows(runs):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def write_comparison(title: str, runs: Sequence[ComparedRun], folder: Path, command: Sequence[str]) -> None:
+    """``compare.json`` and ``compare.md``.
+
+    Args:
+        command: what was typed after ``mate``.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    rows = [[cell.replace("\n", "<br>").replace("|", "\\|") for cell in row] for row in _rows(runs)]
+    head = _head(runs)
+    lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{title}. {CAPTION}", ""]
+    lines += [f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows]]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / "compare.json", json.dumps([asdict(run) for run in runs], indent=1) + "\n")
+        write_text(folder / "compare.md", "\n".join([*lines, ""]))
+    except OSError as error:
+        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error
+
+
+def _head(runs: Sequence[ComparedRun]) -> list[str]:
+    return ["run", "ablation", *runs[0].measures]
+
+
+def _rows(runs: Sequence[ComparedRun]) -> list[list[str]]:
+    return [[_name(run), run.ablation, *(_cell(run, name) for name in run.measures)] for run in runs]
+
+
+def _name(run: ComparedRun) -> str:
+    return f"{run.name} ({run.unread} not read)" if run.unread else run.name
+
+
+def _cell(run: ComparedRun, name: str) -> str:
+    mean = f"{100 * run.measures[name].mean:.1f}"
+    return f"{mean}\n{_difference(run.differences[name])}" if run.differences else mean
+
+
+def _difference(interval: Interval) -> str:
+    mean, low, high = (100 * value for value in (interval.mean, interval.low, interval.high))
+    mark = "*" if low > 0 or high < 0 else ""
+    return f"{mean:+.1f}{mark} ({low:+.1f} to {high:+.1f})"
