@@ -52,8 +52,8 @@ def _files(group: str) -> list[Any]:
 
 
 def _comment(text: str) -> str:
-    first = text.split("\n", 1)[0]
-    return first.removeprefix("#").strip()
+    lines = (line.removeprefix("#").strip() for line in text.splitlines())
+    return next(line for line in lines if not line.startswith("@"))  # Hydra's own directives come before
 
 
 def _schedule_line(schedule: dict[str, Any]) -> str:

@@ -19,19 +19,24 @@ import yaml
 from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from mate_cli.config_analysis import SUBJECTS, AnalysisConfig
 from mate_cli.config_bench import BenchConfig
-from mate_cli.config_model import BENCH_HEADS, ModelConfig
-from mate_cli.config_rules import key, problems, unknown_name
+from mate_cli.config_model import BENCH_HEADS, HEADS, ModelConfig
+from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
 from mate_cli.config_task import SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
-ANALYSES = ("coverage",)
 ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
 LOGGERS = ("csv", "wandb")
 OUTPUTS = ("rich", "json")
 PRECISIONS = ("auto", "32", "bf16-mixed")
+SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
 SOURCES = ("random", "package", "folder", "hub")
 STRATEGIES = ("auto", "ddp")
+
+# What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
+EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
+PREDICTING = (("run",), ("selector", "reader"))
 
 # Keys that decide where a run is written and how it is told, not what comes out.
 NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
@@ -102,11 +107,20 @@ class LoggerConfig:
 
 
 @dataclass
+class AblationConfig:
+    """What is taken away, or tried instead; the option changes keys of other groups."""
+
+    name: str = key("none", "name of the option")
+    heads: str | None = key(None, "model.heads that it is about; null: any", choices=HEADS)
+
+
+@dataclass
 class TrainConfig:
     """Train a model on a task; keep the best and the last checkpoint."""
 
     task: TaskConfig = field(default_factory=TaskConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
+    ablation: AblationConfig = field(default_factory=AblationConfig)
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
@@ -119,9 +133,17 @@ class TrainConfig:
     seed: int = key(0, "seed of everything random", low=0, high=2**32 - 1)
 
     def problems(self) -> list[str]:
-        """The schedule exists; a run is either continued or replaced; the model is one to train."""
+        """The schedule exists; a run is either continued or replaced; the model can be trained, and ablated so."""
         both = ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []
-        return schedule_problems(self) + both + bench_only_problems(self.model)
+        return schedule_problems(self) + both + bench_only_problems(self.model) + self._ablation_problems()
+
+    def _ablation_problems(self) -> list[str]:
+        if self.ablation.heads in (None, self.model.heads):
+            return []
+        return [
+            f"ablation={self.ablation.name} is about heads={self.ablation.heads}, "
+            f"and model={self.model.name} has heads={self.model.heads}"
+        ]
 
 
 @dataclass
@@ -129,6 +151,7 @@ class PrepareConfig:
     """Read, check and encode the data of a task into the cache."""
 
     task: TaskConfig = field(default_factory=TaskConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
@@ -136,59 +159,118 @@ class PrepareConfig:
     workers: int | None = key(None, "processes that encode; null: by the number of cores", low=1)
 
     def problems(self) -> list[str]:
-        """The schedule exists."""
-        return schedule_problems(self)
+        """The schedule exists; the model is one to train."""
+        return schedule_problems(self) + bench_only_problems(self.model)
 
 
 @dataclass
 class EvaluateConfig:
-    """Score a trained run on a split with the official metric."""
+    """Score a trained run, a selector with a reader, or a file of answers, with the official metric."""
 
-    run: str = key(MISSING, "run folder", text=True)
+    run: str | None = key(None, "run folder, scored by itself", text=True)
+    selector: str | None = key(
+        None, f"stage 1: run folder of a cell selector, or one of {', '.join(SELECTORS)}", text=True
+    )
+    reader: str | None = key(None, "stage 2: run folder of a reader", text=True)
+    predictions: str | None = key(None, "file of answers in HybridQA's submission format", text=True)
+    reference: str | None = key(None, "HybridQA's reference file, to score predictions against", text=True)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True)
-    blank_question: bool = key(False, "take the questions away: what the tables alone give away")
+    blank_question: bool = key(False, "run: take the questions away: what the tables alone give away")
+    top: int = key(1, "selector: how many of its cells the reader reads; the answer has the best joint score", low=1)
+    weight: float | None = key(
+        None,
+        "selector, top above 1: weight in p(cell) p(span)^weight; null: as fitted on split=train",
+        low=0,
+    )
+    limit: int | None = key(None, "selector: this many questions, drawn at random; null: all", low=1)
+    to: str | None = key(
+        None, "selector: folder for answers and scores; null: <paths.runs>/pointr/<selector>+<reader>", text=True
+    )
+
+    def missing(self) -> list[str]:
+        """A line where nothing is named to score."""
+        return none_given(self, EVALUATED)
+
+    def problems(self) -> list[str]:
+        """One thing is scored, with the keys that belong to it."""
+        found = several_given(self, EVALUATED)
+        chosen = {"top": self.top > 1, "weight": self.weight is not None, "limit": self.limit, "to": self.to}
+        if self.selector is None:
+            found += [f"{name} belongs to selector and reader" for name, own in chosen.items() if own]
+        if self.run is None and self.blank_question:
+            found.append("blank_question belongs to run")
+        if self.selector in SELECTORS and (self.top > 1 or self.weight is not None):
+            found.append(f"top and weight need a trained selector's probabilities; selector={self.selector} has none")
+        return found
 
 
 @dataclass
 class PredictConfig:
     """Answer a question on a table of your own."""
 
-    run: str = key(MISSING, "run folder", text=True)
+    run: str | None = key(None, "run folder of a cell selector: the answer is a cell", text=True)
+    selector: str | None = key(None, "stage 1: run folder of a cell selector", text=True)
+    reader: str | None = key(None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True)
     table: str = key(MISSING, "CSV file; its first line is the header", text=True)
+    passages: str | None = key(
+        None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the CSV file", text=True
+    )
     question: str = key(MISSING, "the question, as it is", text=True)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
-    top: int = key(5, "how many cells to show", low=1)
+    top: int = key(5, "how many cells to show, and to read where there is a reader", low=1)
+    weight: float = key(1.0, "weight of the reader in p(cell) p(span)^weight", low=0)
     output: str = key("rich", "a marked table, or JSON", choices=OUTPUTS)
 
+    def missing(self) -> list[str]:
+        """A line where no run is named."""
+        return none_given(self, PREDICTING)
 
-@dataclass
-class AnalysisConfig:
-    """What is looked at, and how closely."""
-
-    name: str = key(MISSING, "name of the option", choices=ANALYSES)
-    global_sizes: list[int] = key([116, 256], "coverage: G, the tokens that see and are seen by all", low=1)
-    radii: list[int] = key([42, 84, 168, 336], "coverage: R, the tokens of a bucket", low=1)
+    def problems(self) -> list[str]:
+        """One run, or one of each stage."""
+        alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
+        return several_given(self, PREDICTING) + alone
 
 
 @dataclass
 class AnalyzeConfig:
-    """Analyse generated tables, or the data of a task."""
+    """Analyse generated tables, the data of a task, or what runs answered."""
 
     analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
+    run: str | None = key(None, "errors: run folder of a selector, or folder of a pipeline's answers", text=True)
+    runs: list[str] | None = key(None, "compare: folders like that, the first of which the others are held against")
     task: TaskConfig | None = None
+    model: ModelConfig = field(default_factory=ModelConfig)
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
-    schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
-    data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
+    schedule: str | None = key(None, "coverage: schedule whose max_tokens counts; null: the task's default")
+    data_dir: str | None = key(None, "folder of the unpacked data; null: as in training (sample needs none)", text=True)
     split: str = key("dev", "which part of the data", choices=SPLITS)
-    to: str = key("./analysis", "folder for the numbers, the table and the picture", text=True)
+    to: str = key("./analysis", "folder for what is written", text=True)
+
+    def missing(self) -> list[str]:
+        """A line where it is not said what to look at."""
+        subject = SUBJECTS.get(self.analysis.name)
+        return [f"{subject} is missing: write {subject}=..."] if subject and getattr(self, subject) is None else []
 
     def problems(self) -> list[str]:
-        """What says how to read the data of a task needs one; the schedule exists."""
+        """What is given belongs to the analysis; the schedule exists."""
+        found = [
+            f"{key} belongs to analysis={name}"
+            for name, key in SUBJECTS.items()
+            if key and getattr(self, key) is not None and name != self.analysis.name
+        ]
+        if self.runs is not None and len(self.runs) == 1:
+            found.append(f"runs=[{self.runs[0]}]: nothing to compare it with")
+        if self.analysis.name == "coverage":
+            return found + self._task_problems()
+        alone = {"task": self.task, "schedule": self.schedule}
+        return found + [f"{name} belongs to analysis=coverage" for name, own in alone.items() if own is not None]
+
+    def _task_problems(self) -> list[str]:
         if self.task is not None:
             return schedule_problems(self)
         alone = {"data_dir": self.data_dir, "schedule": self.schedule}

@@ -41,6 +41,21 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> str:
     return f"unknown {what} '{name}': {hint}choose from {', '.join(names)}"
 
 
+Ways = tuple[tuple[str, ...], ...]
+"""Ways to say the same thing, each by the keys it needs; all these keys are null unless given."""
+
+
+def none_given(config: Any, ways: Ways) -> list[str]:
+    """A line where no key of any way is given."""
+    return [] if _given(config, ways) else [f"{ways[0][0]} is missing: {_either(ways)}"]
+
+
+def several_given(config: Any, ways: Ways) -> list[str]:
+    """A line where the given keys are not those of exactly one way; ``none_given`` is for none at all."""
+    given = _given(config, ways)
+    return [f"{' and '.join(given)} given: {_either(ways)}"] if given and given not in ways else []
+
+
 def problems(config: Any, prefix: str = "") -> list[str]:
     """Every mistake in the values of a configuration dataclass, one line each, with full key names.
 
@@ -55,6 +70,14 @@ def problems(config: Any, prefix: str = "") -> list[str]:
     for name, nested in _groups(config):
         found += problems(nested, f"{prefix}{name}.")
     return found
+
+
+def _given(config: Any, ways: Ways) -> tuple[str, ...]:
+    return tuple(name for way in ways for name in way if getattr(config, name) is not None)
+
+
+def _either(ways: Ways) -> str:
+    return "write " + ", or ".join(" and ".join(f"{name}=..." for name in way) for way in ways)
 
 
 def _keys(config: Any) -> Iterator[tuple[str, Any, Any]]:

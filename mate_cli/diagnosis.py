@@ -64,7 +64,7 @@ def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
     parsed, found = [], []
     for text in overrides:
         try:
-            override = parser.parse_override(text)
+            (override,) = parser.parse_overrides([text])  # unlike parse_override, this lets glob(*) find the options
         except HydraException:
             found.append(f"cannot read '{text}': {UNCLOSED if '=' in text else NO_VALUE}")
             continue
@@ -195,6 +195,9 @@ def _value_problems(command: str, config: DictConfig, complete: bool) -> list[st
         OmegaConf.update(config, name, "missing")
     found = [f"{name} is missing: write {name}=..." for name in missing] if complete else []
     try:
-        return found + problems(typed(config))
+        values = typed(config)
+        if complete and hasattr(values, "missing"):
+            found += values.missing()
+        return found + problems(values)
     except OmegaConfBaseException as error:
         return [*found, f"{error.full_key}: {str(error).splitlines()[0]}"]

@@ -13,6 +13,10 @@ EXAMPLES = {
     "prepare": (
         ("mate prepare task=hybridqa data_dir=data/hybridqa", "check and encode the HybridQA release"),
         ("mate prepare task=sample", "generate and encode the sample task"),
+        (
+            "mate prepare task=hybridqa data_dir=data/hybridqa task.expansion=all schedule=small",
+            "tables with all of their passages: how many fit the schedule's max_tokens",
+        ),
     ),
     "train": (
         ("mate train", "the sample task on MiniLM: three minutes on two cores"),
@@ -22,15 +26,32 @@ EXAMPLES = {
         ),
         ("mate train task=hybridqa hardware=tpu_v3 data_dir=data/hybridqa", "the paper's run"),
         ("mate train -m model=mate,tapas seed=0,1,2", "six runs, one after the other"),
+        (
+            "mate train -m ablation=none,without_row_heads,without_column_heads,without_ambiguous",
+            "what each part of the model is worth; analysis=compare puts the runs side by side",
+        ),
         ("mate train resume=true name=my-run", "go on from the last checkpoint"),
     ),
-    "evaluate": (("mate evaluate run=runs/my-run split=dev", "score a run, write its predictions"),),
+    "evaluate": (
+        ("mate evaluate run=runs/my-run split=dev", "score a run, write its predictions"),
+        ("mate evaluate selector=runs/my-selector reader=runs/my-reader", "both stages: exact match and F1"),
+        (
+            "mate evaluate selector=runs/my-selector reader=runs/my-reader top=5 split=train limit=1000",
+            "fit the weight that joins the stages; the same command with split=dev uses it",
+        ),
+        ("mate evaluate selector=oracle reader=runs/my-reader", "the reader behind a perfect selector"),
+        ("mate evaluate predictions=answers.json reference=dev_reference.json", "score a submission file"),
+    ),
     "predict": (
         (
             'mate predict run=runs/my-run table=cities.csv question="Which city has the oldest mosque?"',
             "mark the likely cells of a CSV file; quotes and commas in the question are fine",
         ),
         ("mate predict run=runs/my-run table=cities.csv question=... output=json", "for other programs"),
+        (
+            "mate predict selector=DIR reader=DIR table=cities.csv passages=texts.json question=...",
+            "a span as the answer; a cell links to texts.json, {key: text}, by [[key]] or [[key|words shown]]",
+        ),
     ),
     "bench": (
         ("mate bench suite=quick", "speed, FLOPs and memory of MATE, TAPAS and the limit, in minutes"),
@@ -40,8 +61,13 @@ EXAMPLES = {
     "analyze": (
         ("mate analyze analysis=coverage", "what bucketed attention sees of generated tables of 512 to 16384 tokens"),
         ("mate analyze task=hybridqa data_dir=data/hybridqa analysis.radii=[42,128]", "of the tables of HybridQA"),
+        ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
+        ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
     ),
-    "ls": (("mate ls models", "also: tasks, backbones, hardware, schedules, loggers, analyses; alone: all of them"),),
+    "ls": (
+        ("mate ls", "all of them"),
+        ("mate ls models", "also: ablations, tasks, backbones, hardware, schedules, loggers, analyses, suites"),
+    ),
     "doctor": (("mate doctor", "look for what is missing, and say which command mends it"),),
 }
 

@@ -109,7 +109,7 @@ def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixtur
         (
             ["ls", "modls"],
             "unknown kind 'modls': did you mean models? "
-            "choose from models, tasks, backbones, hardware, schedules, loggers, analyses, all",
+            "choose from models, ablations, tasks, backbones, hardware, schedules, loggers, analyses, suites, all",
         ),
         (["ls", "models", "tasks"], "mate ls takes no 'tasks'; mate ls --help shows what it takes"),
         (["doctor", "seed=1"], "mate doctor takes no 'seed=1'; mate doctor --help shows what it takes"),
@@ -188,8 +188,8 @@ def test_ls_prints_a_line_for_each_option(kind: str, capsys: pytest.CaptureFixtu
     assert main(["ls", kind]) == 0
     lines = capsys.readouterr().out.splitlines()
     if kind == "schedules":
-        assert len(lines) == 8
-        assert "hybridqa: paper   80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
+        assert len(lines) == 16
+        assert "hybridqa: paper          80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
     else:
         found = options(ls.GROUPS[kind])
         assert [line.split(maxsplit=1) for line in lines] == [[option.name, option.line] for option in found]

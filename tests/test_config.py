@@ -22,7 +22,7 @@ from mate_cli.config_rules import problems, unknown_name
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.errors import UserError
 
-SHIPPED = {"model": 13, "backbone": 7, "task": 2, "hardware": 5, "logger": 2, "analysis": 1}
+SHIPPED = {"model": 13, "ablation": 9, "backbone": 7, "task": 4, "hardware": 5, "logger": 2, "analysis": 4}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
 
@@ -56,7 +56,7 @@ def test_every_shipped_file_is_composed_below() -> None:
     suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
     assert files == roots | composed | suites | {Path("quiet.yaml")}  # quiet is part of every root
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 30
+    assert len(OPTIONS) == COUNT == 44
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
@@ -113,7 +113,13 @@ def test_every_key_says_what_it_means_and_is_found_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "backbone", "schedule"), [("sample", "minilm", "laptop"), ("hybridqa", "bert_large", "paper")]
+    ("task", "backbone", "schedule"),
+    [
+        ("sample", "minilm", "laptop"),
+        ("hybridqa", "bert_large", "paper"),
+        ("sample_reader", "minilm", "laptop"),
+        ("hybridqa_reader", "bert_large", "paper"),
+    ],
 )
 def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedule: str) -> None:
     chosen = train_config(f"task={task}")
@@ -125,7 +131,7 @@ def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedu
 def test_a_backbone_on_the_command_line_wins_over_the_tasks(overrides: tuple[str, ...]) -> None:
     chosen = train_config(*overrides, "schedule=laptop")
     assert (chosen.backbone.name, chosen.backbone.source) == ("minilm", "package")
-    assert config.active_schedule(chosen).epochs == 1
+    assert config.active_schedule(chosen) is chosen.task.schedules["laptop"]
 
 
 def test_the_papers_schedule_of_hybridqa() -> None:
@@ -136,7 +142,22 @@ def test_the_papers_schedule_of_hybridqa() -> None:
     assert (paper.dropout, paper.attention_dropout, paper.weight_decay) == (0.1, 0.1, 0.01)
 
 
-@pytest.mark.parametrize("task", ["sample", "hybridqa"])
+def test_the_papers_schedule_of_the_reader() -> None:
+    """Checklist row 43: batch 512, 25,000 steps, 512 tokens, clip 10, lr 5e-5, warm-up 1%; full attention."""
+    chosen = train_config("task=hybridqa_reader")
+    paper = config.active_schedule(chosen)
+    assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (512, 25_000, None, 512)
+    assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (10.0, 5e-5, None, 0.01)
+    assert (chosen.model.name, chosen.task.kind, chosen.task.span.head) == ("tapas", "span_reading", "mlp")
+
+
+def test_a_model_on_the_command_line_wins_over_the_readers() -> None:
+    assert train_config("task=sample_reader", "model=mate").model.heads == "mate"
+    assert config_of("prepare", "task=sample_reader").model.heads == "full"
+    assert train_config().model.heads == config_of("prepare").model.heads == "mate"
+
+
+@pytest.mark.parametrize("task", ["sample", "hybridqa", "sample_reader", "hybridqa_reader"])
 def test_every_task_has_the_four_schedules(task: str) -> None:
     chosen = train_config(f"task={task}")
     assert set(chosen.task.schedules) == {"paper", "small", "laptop", "smoke"}
@@ -163,6 +184,12 @@ def test_every_task_has_the_four_schedules(task: str) -> None:
         (["backbone=folder"], "backbone.path is missing: source=folder needs it"),
         (["backbone=tiny", "backbone.heads=7"], "backbone.hidden=64 cannot be divided among heads=7"),
         (["name=''"], "name is empty"),
+        (["task.span.max_span=0"], "task.span.max_span=0: must be at least 1"),
+        (["task.span.head=deep"], "unknown task.span.head 'deep': choose from mlp, linear"),
+        (
+            ["task.span.noisy_cells=full"],
+            "task.span.noisy_cells=full needs together=true: a cell without the answer teaches nothing alone",
+        ),
         (["model.linformer.k=0"], "model.linformer.k=0: must be at least 1"),
         (
             ["model=sat", "model.attention.backend=ragged"],
@@ -291,3 +318,41 @@ def test_conf_is_found_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch:
     assert config.conf_folder() == tmp_path / "conf"
     (tmp_path / "mate_cli" / "conf").mkdir()
     assert config.conf_folder() == tmp_path / "mate_cli" / "conf"
+
+
+@pytest.mark.parametrize(
+    ("name", "heads", "ratio", "k", "ambiguous"),
+    [
+        ("none", "mate", 0.5, 256, True),
+        ("without_row_heads", "mate", 0.0, 256, True),
+        ("row_heads_25", "mate", 0.25, 256, True),
+        ("row_heads_75", "mate", 0.75, 256, True),
+        ("without_column_heads", "mate", 1.0, 256, True),
+        ("without_ambiguous", "mate", 0.5, 256, False),
+        ("linformer_k128", "linformer", 0.5, 128, True),
+        ("linformer_k256", "linformer", 0.5, 256, True),
+        ("linformer_k512", "linformer", 0.5, 512, True),
+    ],
+)
+def test_what_an_ablation_changes(name: str, heads: str, ratio: float, k: int, ambiguous: bool) -> None:
+    """Checklist 95, 96, 98 to 100; whatever the order of the words, and nothing else."""
+    plain = to_plain(train_config(f"model={'mate' if heads == 'mate' else heads}"))
+    plain["model"] |= {"row_ratio": ratio, "linformer": {"k": k}}
+    plain["task"]["ambiguous"] = ambiguous
+    plain["ablation"] = {"name": name, "heads": None if name in ("none", "without_ambiguous") else heads}
+    assert to_plain(train_config(f"ablation={name}")) == plain
+    assert train_config("task=hybridqa", f"ablation={name}").task.ambiguous == ambiguous
+    assert train_config(f"ablation={name}", "task=hybridqa").model.row_ratio == ratio
+
+
+def test_an_ablation_of_other_heads_is_refused() -> None:
+    assert problems(train_config("model=tapas", "ablation=linformer_k256")) == [
+        "ablation=linformer_k256 is about heads=linformer, and model=tapas has heads=full"
+    ]
+    assert problems(train_config("model=tapas", "ablation=without_ambiguous")) == []
+
+
+def test_a_run_from_before_there_were_ablations_still_loads(tmp_path: Path, default: TrainConfig) -> None:
+    plain = to_plain(default)
+    del plain["ablation"], plain["task"]["ambiguous"], plain["task"]["expansion"]
+    assert load_run_config(write(tmp_path, plain)) == default

@@ -129,7 +129,8 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
     ]
     assert main(["train", *words, "task.sentences=-1", "batch=3", "paths=3", "tapas", "+foo=1", "~seed"]) == 2
     assert set(errors()) == {
-        "error: unknown task 'hybridqaa': did you mean hybridqa? choose from hybridqa, sample",
+        "error: unknown task 'hybridqaa': did you mean hybridqa? "
+        "choose from hybridqa, hybridqa_reader, sample, sample_reader",
         "error: unknown hardware 'gpuu': did you mean gpu? choose from auto, cpu, cpu_bf16, gpu, tpu_v3",
         "error: unknown key 'model.attenton.backend': did you mean model.attention.backend?",
         "error: seed=two: must be a whole number",
@@ -158,7 +159,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
             "cannot sweep over 'seed=interval(0,1)': list the values, like seed=0,1,2",
         ),
         (["task=sample", "task=hybridqa"], "task is given twice"),
-        (["task=null"], "unknown task 'null': choose from hybridqa, sample"),
+        (["task=null"], "unknown task 'null': choose from hybridqa, hybridqa_reader, sample, sample_reader"),
         (["seed=null"], "seed=null: must be a whole number"),
         (["seed=1.5"], "seed=1.5: must be a whole number"),
         (["resume=maybe"], "resume=maybe: must be true or false"),
@@ -198,9 +199,9 @@ def test_a_mistake_is_one_line(jobs: Jobs, errors: Callable[[], list[str]], word
 def test_what_has_no_default_is_asked_for(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
     assert main(["predict", "top=0"]) == 2
     assert errors() == [
-        "error: run is missing: write run=...",
         "error: table is missing: write table=...",
         "error: question is missing: write question=...",
+        "error: run is missing: write run=..., or selector=... and reader=...",
         "error: top=0: must be at least 1",
     ]
 
@@ -292,7 +293,7 @@ def test_cfg_shows_the_configuration_and_runs_nothing(jobs: Jobs, capfd: pytest.
     assert main(["predict", "--cfg", "job", "top=7"]) == 0
     shown = OmegaConf.create(capfd.readouterr().out)
     assert shown.top == 7
-    assert OmegaConf.is_missing(shown, "run")
+    assert OmegaConf.is_missing(shown, "table")
     assert jobs.configs == []
 
 

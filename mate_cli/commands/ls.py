@@ -1,4 +1,4 @@
-"""List what there is: models, tasks, backbones, hardware, schedules, loggers, analyses."""
+"""List what there is: models, ablations, tasks, backbones, hardware, schedules, loggers, analyses, suites."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from mate_cli.errors import UserError
 
 GROUPS = {
     "models": "model",
+    "ablations": "ablation",
     "tasks": "task",
     "backbones": "backbone",
     "hardware": "hardware",
     "loggers": "logger",
     "analyses": "analysis",
+    "suites": "suite",
 }
-KINDS = ("models", "tasks", "backbones", "hardware", "schedules", "loggers", "analyses")
+KINDS = ("models", "ablations", "tasks", "backbones", "hardware", "schedules", "loggers", "analyses", "suites")
 
 
 def run(config: LsConfig) -> None:

@@ -13,23 +13,28 @@ def run(config: PrepareConfig) -> None:
 
     from mate_cli.config import active_schedule
     from mate_cli.encoding.source import HybridQASource
-    from mate_cli.reporting.splits import SplitFacts, encoding_table, left_out_lines, statistics_table
+    from mate_cli.reporting.splits import SplitFacts, coverage_table, encoding_table, left_out_lines, statistics_table
     from mate_cli.tables.split_statistics import statistics
     from mate_cli.training.splits import data_folder, encoding_options, open_split, present_splits
-    from mate_cli.training.starting_model import vocabulary_folder
+    from mate_cli.training.starting_model import encoding_model
+    from mate_cli.training.tasks import task_of
 
     console = Console(soft_wrap=True)
     folder = data_folder(config.task, config.data_dir, config.paths)
-    vocabulary, model = vocabulary_folder(config.backbone)
-    options = encoding_options(config.task, active_schedule(config).max_tokens, model)
+    task, max_tokens = task_of(config.task), active_schedule(config).max_tokens
+    vocabulary, model = encoding_model(config.backbone, config.model, max_tokens)
+    options = encoding_options(config.task, max_tokens, model)
     facts = []
     for split in present_splits(folder):
-        source = HybridQASource(folder, split)
+        base = HybridQASource(folder, split)
         started = time.monotonic()
+        source = task.source(base, training=split == "train")
         encoded = open_split(source, vocabulary, options, config.paths, console, config.workers)
         seconds = time.monotonic() - started
-        facts.append(SplitFacts(split, statistics(source.read().examples), encoded, seconds))
+        facts.append(SplitFacts(split, statistics(base.read().examples), encoded, seconds))
     console.print(statistics_table(facts))
     console.print(encoding_table(facts))
+    if options.spans:
+        console.print(coverage_table(facts, max_tokens))
     for line in left_out_lines(facts):
         console.print(line, highlight=False, markup=False)

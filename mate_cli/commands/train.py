@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from mate_cli.config import TrainConfig
 
+_NEXT = {
+    "cell_selection": 'mate predict run={run} table=FILE.csv question="…"',
+    "span_reading": "mate evaluate selector=RUN reader={run}",
+}
+
 
 def run(config: TrainConfig) -> None:
     """Train, then score the best model on the task's report split."""
@@ -18,4 +23,4 @@ def run(config: TrainConfig) -> None:
     report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
     folder.set_status("done")
     console.print(f"\nrun folder: {folder.path}", highlight=False)
-    console.print(f'next: mate predict run={folder.path} table=FILE.csv question="…"', highlight=False, markup=False)
+    console.print(f"next: {_NEXT[config.task.kind].format(run=folder.path)}", highlight=False, markup=False)
