@@ -80,7 +80,7 @@ class TestText:
     """Through the whole of ``main``."""
 
     @settings(max_examples=10, deadline=None)
-    @given(question=TEXT.filter(bool), table=TEXT.filter(bool), run=TEXT.filter(bool))
+    @given(question=TEXT.filter(bool), table=TEXT.filter(bool), run=TEXT.filter(lambda text: text not in ("", "null")))
     @example(question="a, b: 'c' [d] {e=f} \"g\" \\ ", table="C:\\data\\${x}\\", run=" ")
     @example(question="null", table="~", run="a=b,c=d")
     def test_reaches_the_command_and_its_children_unchanged(self, question: str, table: str, run: str) -> None:
