@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mate_cli.attention.order import sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern
+from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
 from mate_cli.errors import UserError
 
@@ -89,19 +89,15 @@ def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: floa
     Raises:
         ValueError: dropout is asked for; only ``eager`` has it.
     """
-    if dropout:
-        raise ValueError("blocks has no attention dropout")
-    head_dim = qkv.shape[1] // (3 * pattern.heads)
-    widths = [3 * group.heads * head_dim for group in pattern.groups]
-    outputs = []
-    for group, rows in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
-        number = plan.kinds.index(group.kind)
+
+    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
+        number = plan.kinds.index(kind)
         own, asking = plan.groups[number], plan.asking[number]
-        rows = rows.unflatten(1, (3, group.heads, head_dim))
         parts = [_attend(rows, own.query_index, own.key_index, own.key_bias), _attend(rows, *asking)]
-        zero = rows.new_zeros(1, group.heads, head_dim)
-        outputs.append(torch.cat([*parts, zero]).index_select(0, own.output_index).flatten(1))
-    return torch.cat(outputs, 1)
+        zero = rows.new_zeros(1, *rows.shape[2:])
+        return torch.cat([*parts, zero]).index_select(0, own.output_index).flatten(1)
+
+    return attend_by_group(qkv, pattern, dropout, "blocks", attend_group)
 
 
 def _attend(rows: Tensor, query_index: Tensor, key_index: Tensor, key_bias: Tensor) -> Tensor:

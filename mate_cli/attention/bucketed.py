@@ -22,7 +22,7 @@ from torch import Tensor
 
 from mate_cli.attention.coverage import Coverage, bucket_coverage
 from mate_cli.attention.order import SortedTokens, sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern
+from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
 from mate_cli.errors import UserError
 
@@ -116,15 +116,11 @@ def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: 
     Raises:
         ValueError: dropout is asked for; only ``eager`` has it.
     """
-    if dropout:
-        raise ValueError("bucketed has no attention dropout")
-    head_dim = qkv.shape[1] // (3 * pattern.heads)
-    widths = [3 * group.heads * head_dim for group in pattern.groups]
-    outputs = []
-    for group, rows in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
-        number = plan.kinds.index(group.kind)
-        outputs.append(_attend_group(rows.unflatten(1, (3, group.heads, head_dim)), plan, number))
-    return torch.cat(outputs, 1)
+
+    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
+        return _attend_group(rows, plan, plan.kinds.index(kind))
+
+    return attend_by_group(qkv, pattern, dropout, "bucketed", attend_group)
 
 
 def _attend_group(rows: Tensor, plan: BucketedPlan, number: int) -> Tensor:

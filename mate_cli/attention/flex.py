@@ -17,7 +17,7 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from mate_cli.attention.block_pairs import BlockPairs, block_pairs
 from mate_cli.attention.order import sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern
+from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
 
 
@@ -64,19 +64,15 @@ def attend_flex(qkv: Tensor, plan: FlexPlan, pattern: Pattern, dropout: float = 
     Raises:
         ValueError: dropout is asked for; only ``eager`` has it.
     """
-    if dropout:
-        raise ValueError("flex has no attention dropout")
-    head_dim = qkv.shape[1] // (3 * pattern.heads)
-    widths = [3 * group.heads * head_dim for group in pattern.groups]
-    outputs = []
-    for group, rows in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
-        number = plan.kinds.index(group.kind)
+
+    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
+        number = plan.kinds.index(kind)
         own = plan.groups[number]
-        blocks = rows.index_select(0, own.order).view(1, len(rows), 3, group.heads, head_dim)
-        query, key, value = blocks.permute(2, 0, 3, 1, 4)
+        query, key, value = rows.index_select(0, own.order)[None].permute(2, 0, 3, 1, 4)
         states = kernel(query, key, value, plan.mask(number))[0].transpose(0, 1).flatten(1)
-        outputs.append(torch.cat([states, states.new_zeros(1, states.shape[1])]).index_select(0, own.output_index))
-    return torch.cat(outputs, 1)
+        return torch.cat([states, states.new_zeros(1, states.shape[1])]).index_select(0, own.output_index)
+
+    return attend_by_group(qkv, pattern, dropout, "flex", attend_group)
 
 
 def kernel(query: Tensor, key: Tensor, value: Tensor, mask: BlockMask) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,3 +68,22 @@ def allowed(kind: Kind, row: Tensor, column: Tensor, segment: Tensor) -> Tensor:
     if kind in ("column", "row_or_column"):
         pairs = pairs | (column[:, None] == column[None, :])
     return pairs
+
+
+def attend_by_group(
+    qkv: Tensor, pattern: Pattern, dropout: float, backend: str, attend_group: Callable[[Tensor, Kind], Tensor]
+) -> Tensor:
+    """The outputs of all head groups side by side, ``[tokens, hidden]``; for backends without dropout.
+
+    Args:
+        attend_group: ``[tokens, 3, heads, head_dim]`` of a group, and its kind, to ``[tokens, heads * head_dim]``.
+
+    Raises:
+        ValueError: dropout is asked for; only ``eager`` has it.
+    """
+    if dropout:
+        raise ValueError(f"{backend} has no attention dropout")
+    head_dim = qkv.shape[1] // (3 * pattern.heads)
+    widths = [3 * group.heads * head_dim for group in pattern.groups]
+    parts = zip(pattern.groups, qkv.split(widths, dim=1), strict=True)
+    return torch.cat([attend_group(rows.unflatten(1, (3, g.heads, head_dim)), g.kind) for g, rows in parts], 1)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.order import sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern
+from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
 from mate_cli.errors import UserError
 
@@ -72,15 +72,12 @@ def attend_varlen(qkv: Tensor, plan: VarlenPlan, pattern: Pattern, dropout: floa
     Raises:
         ValueError: dropout is asked for; only ``eager`` has it.
     """
-    if dropout:
-        raise ValueError("varlen has no attention dropout")
-    head_dim = qkv.shape[1] // (3 * pattern.heads)
-    widths = [3 * group.heads * head_dim for group in pattern.groups]
-    outputs = []
-    for group, rows in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
-        stages = plan.stages[plan.kinds.index(group.kind)]
-        outputs.append(_VarlenAttention.apply(rows.unflatten(1, (3, group.heads, head_dim)), stages))
-    return torch.cat(outputs, 1)
+
+    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
+        output: Tensor = _VarlenAttention.apply(rows, plan.stages[plan.kinds.index(kind)])
+        return output
+
+    return attend_by_group(qkv, pattern, dropout, "varlen", attend_group)
 
 
 class _VarlenAttention(torch.autograd.Function):
