@@ -52,16 +52,22 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question about a table, with what its cells link to and, where known, the answer.
+    """A question or a statement about a table, with what its cells link to and, where known, the answer.
 
     Attributes:
         passages: link -> text, for every link of the table.
         answers: the answer strings; None where the split is blind.
-        candidates: body cells whose text or linked passages contain the answer, row-major
-            (paper section 5, checklist 35); empty where none does or the split is blind.
+        candidates: body cells whose text or linked passages contain the answer (paper section 5, checklist 35), or the
+            very cells of the answer, where the data names them or they follow from its text (SQA, WTQ); row-major;
+            empty where there are none or the split is blind.
         traced: body cells of the official answer nodes, row-major; empty where the data has none.
         subset: the official class of the answer: "table", "passage", "missing"; "" where unknown.
         reasoning: the kind of reasoning, where the data names it (the sample does); else "".
+        groups: official groups scored apart, beside the subset ("simple" or "complex", and "small", in TabFact).
+        value: the answer as a number, where it is one (WTQ); None elsewhere.
+        label: 1 where the table entails the statement, 0 where it refutes it (TabFact); None elsewhere.
+        conversation: the conversation that a question is part of (SQA), else ""; position: its place there, from 0.
+        previous: the answer cells of the question before it in the conversation, row-major.
     """
 
     id: str
@@ -73,3 +79,9 @@ class Example:
     traced: tuple[Coordinate, ...] = ()
     subset: str = ""
     reasoning: str = ""
+    groups: tuple[str, ...] = ()
+    value: float | None = None
+    label: int | None = None
+    conversation: str = ""
+    position: int = 0
+    previous: tuple[Coordinate, ...] = ()
