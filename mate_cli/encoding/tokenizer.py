@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,10 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from mate_cli.encoding.characters import word_characters
 from mate_cli.errors import UserError
+from mate_cli.tables.text import is_empty
 
 _LONGEST_WORD = 200  # characters; longer words become [UNK]
 _TEXTS_PER_CALL = 500
-_find_word_character = re.compile(r"[^\W_]").search
-_PLACEHOLDERS = ("n/a", "?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class CellTokenizer:
     def batch(self, texts: Sequence[str], characters: bool = False) -> Pieces:
         """The pieces of each text, in order; with the characters of their words where asked."""
         # Lower case here: the Rust part knows no final sigma. What gives no piece becomes [EMPTY].
-        counts, found, offsets = self._encode(["" if _is_empty(text) else text.lower() for text in texts], characters)
+        counts, found, offsets = self._encode(["" if is_empty(text) else text.lower() for text in texts], characters)
         lengths = np.maximum(counts, 1)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         ids = np.full(starts[-1], self.empty, dtype=np.int32)
@@ -123,10 +121,6 @@ class CellTokenizer:
                 return self.vocabulary[name]
         missing = " or ".join(names)
         raise UserError(f"the vocabulary in {self.folder} has no {missing}; take an uncased BERT one")
-
-
-def _is_empty(text: str) -> bool:
-    return _find_word_character(text) is None or text.strip().lower() in _PLACEHOLDERS
 
 
 def _read_vocabulary(folder: Path) -> dict[str, int]:
