@@ -38,7 +38,7 @@ def read_submission(path: Path, questions: Collection[str]) -> dict[str, str]:
         if name in answers:
             raise UserError(f"{item.where}: question {name} is answered twice")
         answers[name] = item.text("pred")
-    _check_ids(path, answers, questions)
+    check_ids(path, answers, questions)
     return answers
 
 
@@ -58,12 +58,17 @@ def read_reference(path: Path) -> dict[str, Gold]:
     return {name: Gold((answers.text(name),), subsets.get(name, "missing")) for name in answers}
 
 
-def _check_ids(path: Path, answers: Collection[str], questions: Collection[str]) -> None:
+def check_ids(path: Path, answers: Collection[str], questions: Collection[str], empty: str = '""') -> None:
+    """Check that a file answers all ``questions`` and no others; ``empty`` is how it says that there is no answer.
+
+    Raises:
+        UserError: it does not.
+    """
     lacking = [name for name in questions if name not in answers]
     if lacking:
         raise UserError(
             f"{path}: {len(lacking)} of {len(questions)} questions have no answer, first {lacking[0]}; "
-            'give each one, "" where there is none'
+            f"give each one, {empty} where there is none"
         )
     known = set(questions)
     if unknown := [name for name in answers if name not in known]:

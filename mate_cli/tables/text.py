@@ -45,17 +45,22 @@ def words_and_marks(text: str) -> list[str]:
 
 
 def wtq_normalize(text: str) -> str:
-    """WikiTableQuestions' normal form of a cell or an answer.
+    """The release's normal form of WikiTableQuestions' cells and answers: the official one without HTML tags."""
+    return _TAG.sub("", wtq_official_form(text))
+
+
+def wtq_official_form(text: str) -> str:
+    """The normal form in which WikiTableQuestions' official evaluator compares answers.
 
     Accents go, quotes and dashes become plain; then what Wikipedia adds goes from the end, again and again: footnote
-    marks, remarks in brackets, a pair of quotes around all. At last go one final full stop, capitals, runs of blanks
-    and (the release's addition) HTML tags.
+    marks, remarks in brackets, a pair of quotes around all. At last go one final full stop, capitals and runs of
+    blanks.
     """
     decomposed = unicodedata.normalize("NFKD", text)
     text = "".join(mark for mark in decomposed if unicodedata.category(mark) != "Mn").translate(_PLAIN)
     while (shorter := _without_additions(text)) != text:
         text = shorter
-    return _TAG.sub("", normalize_for_match(text.removesuffix(".")))
+    return normalize_for_match(text.removesuffix("."))
 
 
 def convert_to_float(text: str) -> float:

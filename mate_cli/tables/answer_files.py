@@ -1,0 +1,141 @@
+"""The official files around the answers of WikiTableQuestions and SQA.
+
+WikiTableQuestions: predictions, ``id<TAB>answer<TAB>answer...`` a question and line; tagged files, which name the
+canonical form of each gold answer. SQA: predictions, a TSV file with the columns ``SQA_COLUMNS``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from mate_cli.errors import UserError
+from mate_cli.tables.submission import check_ids
+from mate_cli.tables.table import Coordinate, Example
+
+TaggedAnswer = tuple[tuple[str, str], ...]
+"""Each gold answer of a question with its canonical form."""
+
+SQA_COLUMNS = ("id", "annotator", "position", "answer_coordinates")
+
+_TAGGED_COLUMNS = ("id", "targetValue", "targetCanon")
+_ESCAPED = re.compile(r"\\([np\\])")
+_UNESCAPED = {"n": "\n", "p": "|", "\\": "\\"}
+_PLACE = re.compile(r"""['"]\((\d+), *(\d+)\)['"]""")
+_PLACES = re.compile(rf"\[(?:{_PLACE.pattern}(?:, *{_PLACE.pattern})*)?\]")
+
+
+def wtq_predictions_text(answers: Mapping[str, Iterable[str]]) -> str:
+    """A prediction file's content; blanks within an answer, tabs and line breaks too, become single spaces."""
+    lines = ([name, *(" ".join(text.split()) for text in texts)] for name, texts in answers.items())
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def read_wtq_predictions(path: Path, questions: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The answers of a prediction file by question id, in the order of the file.
+
+    Raises:
+        UserError: it cannot be read, is not UTF-8, lacks one of ``questions``, answers another one, or one twice.
+    """
+    answers: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(_read(path).removesuffix("\n").split("\n"), start=1):
+        name, *texts = line.removesuffix("\r").split("\t")
+        if name in answers:
+            raise UserError(f"{path}, line {number}: question {name} is answered twice")
+        answers[name] = tuple(texts)
+    check_ids(path, answers, questions, "a line with its id alone")
+    return answers
+
+
+def read_tagged(folder: Path) -> dict[str, TaggedAnswer]:
+    """The gold answers of all ``*.tagged`` files of a folder by question id; empty where there are none.
+
+    Raises:
+        UserError: a file cannot be read, lacks a column, or names fewer or more canonical forms than answers.
+    """
+    found: dict[str, TaggedAnswer] = {}
+    for path in sorted(folder.glob("*.tagged")):
+        for number, row in _rows(path, _TAGGED_COLUMNS, csv.QUOTE_NONE):
+            texts, forms = (_unescaped(row[column]) for column in _TAGGED_COLUMNS[1:])
+            if len(texts) != len(forms):
+                raise UserError(
+                    f"{path}, line {number}: {len(texts)} values in targetValue, {len(forms)} in targetCanon"
+                )
+            found[row["id"]] = tuple(zip(texts, forms, strict=True))
+    return found
+
+
+def sqa_predictions_text(examples: Iterable[Example], cells: Mapping[str, Collection[Coordinate]]) -> str:
+    """A prediction file's content, a line for each example; one without a prediction has no cells.
+
+    Args:
+        cells: by the id of the example.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+    writer.writerow(SQA_COLUMNS)
+    for example in examples:
+        places = [f"({row}, {column})" for row, column in sorted(cells.get(example.id, ()))]
+        writer.writerow([*_key(example), str(places)])
+    return file.getvalue()
+
+
+def read_sqa_predictions(path: Path, examples: Collection[Example]) -> dict[str, frozenset[Coordinate]]:
+    """The cells of a prediction file by the id of the example; further columns are not looked at.
+
+    Raises:
+        UserError: it cannot be read, lacks a column, says cells in another way, lacks one of ``examples``, answers a
+            question that is not among them, or one twice.
+    """
+    ids = {_name(*_key(example)): example.id for example in examples}
+    cells: dict[str, frozenset[Coordinate]] = {}
+    for number, fields in _rows(path, SQA_COLUMNS):
+        name, places = _name(*(fields[column] for column in SQA_COLUMNS[:3])), fields["answer_coordinates"]
+        if name in cells:
+            raise UserError(f"{path}, line {number}: question {name} is answered twice")
+        if not _PLACES.fullmatch(places):
+            raise UserError(f"{path}, line {number}: expected cells such as ['(0, 1)', '(2, 1)'], found {places[:60]}")
+        cells[name] = frozenset((int(row), int(column)) for row, column in _PLACE.findall(places))
+    check_ids(path, cells, ids, "[]")
+    return {ids[name]: own for name, own in cells.items()}
+
+
+def _key(example: Example) -> tuple[str, str, str]:
+    """What the official files call a question: the id of its sequence, the annotator, the position from 0."""
+    sequence, annotator = example.conversation.rsplit("-", 1)
+    return sequence, annotator, str(example.position)
+
+
+def _name(sequence: str, annotator: str, position: str) -> str:
+    return f"{sequence}, annotator {annotator}, position {position}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
+
+
+def _rows(path: Path, columns: Iterable[str], quoting: int = csv.QUOTE_MINIMAL) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a TSV file below its header, with their lines; all of ``columns`` are there."""
+    reader = csv.DictReader(io.StringIO(_read(path), newline=""), delimiter="\t", quoting=quoting)  # type: ignore[arg-type]
+    try:
+        if lacking := [column for column in columns if column not in (reader.fieldnames or ())]:
+            raise UserError(f"{path}: column {lacking[0]} is missing; there have to be {', '.join(columns)}")
+        for row in reader:
+            if any(row[column] is None for column in columns):
+                raise UserError(f"{path}, line {reader.line_num}: too few columns")
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: not usable TSV ({error})") from error
+
+
+def _unescaped(values: str) -> list[str]:
+    """The values of a field, which "|" parts."""
+    return [_ESCAPED.sub(lambda match: _UNESCAPED[match[1]], value) for value in values.split("|")]
