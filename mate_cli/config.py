@@ -240,11 +240,14 @@ class AnalyzeConfig:
     """Analyse generated tables, the data of a task, or what runs answered."""
 
     analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
-    run: str | None = key(None, "errors: run folder of a selector, or folder of a pipeline's answers", text=True)
+    run: str | None = key(
+        None, "errors: run folder of a selector, or folder of a pipeline's answers; robustness: run folder", text=True
+    )
     runs: list[str] | None = key(None, "compare: folders like that, the first of which the others are held against")
     task: TaskConfig | None = None
     model: ModelConfig = field(default_factory=ModelConfig)
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "coverage: schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training (sample needs none)", text=True)
@@ -258,10 +261,11 @@ class AnalyzeConfig:
 
     def problems(self) -> list[str]:
         """What is given belongs to the analysis; the schedule exists."""
+        given = [own for own in ("run", "runs") if getattr(self, own) is not None]
         found = [
-            f"{key} belongs to analysis={name}"
-            for name, key in SUBJECTS.items()
-            if key and getattr(self, key) is not None and name != self.analysis.name
+            f"{own} belongs to analysis={' or '.join(name for name, subject in SUBJECTS.items() if subject == own)}"
+            for own in given
+            if SUBJECTS.get(self.analysis.name) != own
         ]
         if self.runs is not None and len(self.runs) == 1:
             found.append(f"runs=[{self.runs[0]}]: nothing to compare it with")

@@ -9,7 +9,9 @@ from omegaconf import MISSING
 from mate_cli.config_rules import key
 
 # Each analysis, and the key that says what it looks at; coverage takes a task, or none.
-SUBJECTS = {"coverage": None, "errors": "run", "compare": "runs", "approximation": None}
+SUBJECTS = {"coverage": None, "errors": "run", "compare": "runs", "approximation": None, "robustness": "run"}
+
+PERTURBATIONS = ("rows", "columns", "distractors")
 
 
 @dataclass
@@ -22,4 +24,10 @@ class AnalysisConfig:
     depths: list[int] = key([1, 2, 4, 8], "approximation: layers of the networks", low=1)
     maps: int = key(2, "approximation: random maps that each depth is trained on", low=1)
     sample: int = key(100, "errors: how many wrong answers are drawn", low=1)
-    seed: int = key(0, "errors: of the draw", low=0)
+    seed: int = key(0, "errors, robustness: of what is drawn", low=0)
+    perturbations: list[str] = key(
+        list(PERTURBATIONS),
+        "robustness: rows and columns are shuffled, distractors are rows of other tables",
+        choices=PERTURBATIONS,
+    )
+    distractors: float = key(0.5, "robustness: rows added, as a share of the table's own; at least one", above=0)

@@ -110,4 +110,36 @@ def _approximation(config: AnalyzeConfig, console: Console) -> None:
     console.print(f"{config.to}: approximation.json", highlight=False, markup=False)
 
 
-_ANALYSES = {"coverage": _coverage, "errors": _errors, "compare": _compare, "approximation": _approximation}
+def _robustness(config: AnalyzeConfig, console: Console) -> None:
+    """What a run predicts otherwise on tables that are arranged otherwise, and how it fares with length."""
+    import sys
+    from pathlib import Path
+
+    from mate_cli.analysis.robustness import Subject, robustness
+    from mate_cli.config import load_run_config
+    from mate_cli.reporting.robustness import CAPTION, robustness_tables, write_robustness
+    from mate_cli.tables.perturb import Perturbation
+
+    assert config.run is not None
+    path, trained = Path(config.run), load_run_config(config.run)
+    trained.paths = config.paths
+    subject = Subject(path, trained, config.hardware, config.split, config.data_dir, console)
+    seed, share = config.analysis.seed, config.analysis.distractors
+    kinds = dict.fromkeys(config.analysis.perturbations)
+    found = robustness(subject, [Perturbation(kind, seed, share) for kind in kinds])  # type: ignore[arg-type]
+    title = f"{path.resolve().name}, {config.split}"
+    for table in robustness_tables(title, found):
+        console.print(table)
+    console.print(CAPTION)
+    write_robustness(title, found, Path(config.to), sys.argv[1:])
+    files = "robustness.json, robustness.md, robustness.png"
+    console.print(f"{config.to}: {files}", highlight=False, markup=False)
+
+
+_ANALYSES = {
+    "coverage": _coverage,
+    "errors": _errors,
+    "compare": _compare,
+    "approximation": _approximation,
+    "robustness": _robustness,
+}

@@ -17,7 +17,14 @@ class Interval:
     high: float
 
 
-def bootstrap(values: ArrayLike, *, samples: int = 10_000, level: float = 0.95, seed: int = 0) -> Interval:
+def bootstrap(
+    values: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    samples: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
     """The mean of one value per question, with its percentile bootstrap interval.
 
     Drawing questions with replacement is drawing how often each distinct value comes, which is multinomial:
@@ -25,26 +32,37 @@ def bootstrap(values: ArrayLike, *, samples: int = 10_000, level: float = 0.95, 
 
     Args:
         values: one number, or hit (bool), per question ``[questions]``.
+        groups: numbers from 0, int ``[questions]``: questions that belong together, as those of a conversation do,
+            and are drawn together; None draws each by itself.
 
     Raises:
         ValueError: no question.
     """
-    distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
-    total = counts.sum()
-    if total == 0:
+    numbers = np.asarray(values, dtype=np.float64)
+    if not numbers.size:
         raise ValueError("a bootstrap needs at least one value")
-    drawn = np.random.default_rng(seed).multinomial(total, counts / total, size=samples)
-    means = drawn @ distinct / total
+    group = np.arange(len(numbers)) if groups is None else np.asarray(groups)
+    drawables = np.stack([np.bincount(group, numbers), np.bincount(group)], axis=1)  # sum and size of each group
+    distinct, counts = np.unique(drawables[drawables[:, 1] > 0], axis=0, return_counts=True)
+    drawn = np.random.default_rng(seed).multinomial(counts.sum(), counts / counts.sum(), size=samples)
+    means = drawn @ distinct[:, 0] / (drawn @ distinct[:, 1])
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(counts @ distinct / total), float(low), float(high))
+    return Interval(float(counts @ distinct[:, 0] / len(numbers)), float(low), float(high))
 
 
 def paired_bootstrap(
-    first: ArrayLike, second: ArrayLike, *, samples: int = 10_000, level: float = 0.95, seed: int = 0
+    first: ArrayLike,
+    second: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    samples: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> Interval:
     """The mean of ``first - second`` and its interval; both ``[questions]``, of the same questions in order.
 
-    An interval above 0 says that ``first`` is the better of the two on questions like these.
+    An interval above 0 says that ``first`` is the better of the two on questions like these. ``groups`` as in
+    ``bootstrap``.
 
     Raises:
         ValueError: the two are not equally long, or empty.
@@ -52,4 +70,4 @@ def paired_bootstrap(
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape:
         raise ValueError(f"paired values of {a.shape} and {b.shape} questions")
-    return bootstrap(a - b, samples=samples, level=level, seed=seed)
+    return bootstrap(a - b, groups, samples=samples, level=level, seed=seed)

@@ -11,6 +11,7 @@ from rich.table import Table as RichTable
 from mate_cli.metrics.bootstrap import bootstrap
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.reporting.shares import interval_record, percent
 from mate_cli.tables.table import Example
 
 Answers = Mapping[str, str]
@@ -34,7 +35,7 @@ def reading_record(examples: Sequence[Example], answers: Answers, baselines: Map
             "by_subset": _by_group(answered, answers, [SUBSETS.get(e.subset, "") for e in answered]),
             "by_reasoning": _by_group(answered, answers, [e.reasoning for e in answered]),
         },
-        "exact_interval": {"mean": interval.mean, "low": interval.low, "high": interval.high},
+        "exact_interval": interval_record(interval),
         "baselines": {name: _scores(answered, own) for name, own in baselines.items()},
     }
 
@@ -51,7 +52,7 @@ def reading_table(title: str, record: Mapping[str, Any]) -> RichTable:
     rows += [(f"  {name}", own, "") for name, own in groups]
     rows += [(name, own, "") for name, own in record["baselines"].items()]
     for name, own, style in rows:
-        table.add_row(name, str(own["questions"]), _percent(own["exact"]), _percent(own["f1"]), style=style)
+        table.add_row(name, str(own["questions"]), percent(own["exact"]), percent(own["f1"]), style=style)
     return table
 
 
@@ -59,8 +60,8 @@ def reading_summary(record: Mapping[str, Any]) -> str:
     """One line: EM with its interval, and how much could be read at all."""
     interval = record["exact_interval"]
     return (
-        f"EM {_percent(interval['mean'])} (95% interval {_percent(interval['low'])} to {_percent(interval['high'])}) "
-        f"with the cells given; {_percent(record['readable'])}% of the questions have such a cell"
+        f"EM {percent(interval['mean'])} (95% interval {percent(interval['low'])} to {percent(interval['high'])}) "
+        f"with the cells given; {percent(record['readable'])}% of the questions have such a cell"
     )
 
 
@@ -82,7 +83,3 @@ def _scores(examples: Sequence[Example], answers: Answers) -> dict[str, Any]:
 
 def _exact(examples: Sequence[Example], answers: Answers) -> np.ndarray:
     return np.array([exact_match(answers.get(example.id, ""), example.answers or ()) for example in examples])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"

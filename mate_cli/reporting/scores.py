@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
+from mate_cli.metrics.bootstrap import bootstrap, paired_bootstrap
 from mate_cli.metrics.cell_selection import KS, CellSelectionScores, Hits, example_places, score
+from mate_cli.reporting.shares import interval_record, percent
 from mate_cli.tables.table import Coordinate, Example
 
 Rankings = Mapping[str, Sequence[Coordinate]]
@@ -34,12 +35,12 @@ def score_record(
     return {
         "questions": len(answered),
         "model": _scores_record(score(examples, model)),
-        "hits@1_interval": _interval_record(bootstrap(places["model"] < 1)),
+        "hits@1_interval": interval_record(bootstrap(places["model"] < 1)),
         "baselines": {
             "random": {f"hits@{k}": random_hits[k] for k in KS},
             **{name: _hits_record(score(examples, ranking).overall) for name, ranking in baselines.items()},
         },
-        "lead": {"over": best, **_interval_record(paired_bootstrap(places["model"] < 1, places[best] < 1))},
+        "lead": {"over": best, **interval_record(paired_bootstrap(places["model"] < 1, places[best] < 1))},
     }
 
 
@@ -64,15 +65,15 @@ def score_summary(record: Mapping[str, Any]) -> str:
     """One line: Hits@1 with its interval, and the lead over the best baseline with its own."""
     interval, lead = record["hits@1_interval"], record["lead"]
     return (
-        f"Hits@1 {_percent(interval['mean'])} (95% interval {_percent(interval['low'])} to "
-        f"{_percent(interval['high'])}); {_percent(lead['mean'])} points above {lead['over']} "
-        f"({_percent(lead['low'])} to {_percent(lead['high'])})"
+        f"Hits@1 {percent(interval['mean'])} (95% interval {percent(interval['low'])} to "
+        f"{percent(interval['high'])}); {percent(lead['mean'])} points above {lead['over']} "
+        f"({percent(lead['low'])} to {percent(lead['high'])})"
     )
 
 
 def _add_row(table: RichTable, name: str, hits: Mapping[str, Any], style: str | None = None) -> None:
     count = str(hits.get("questions", ""))
-    table.add_row(name, count, *(_percent(hits[f"hits@{k}"]) for k in KS), style=style)
+    table.add_row(name, count, *(percent(hits[f"hits@{k}"]) for k in KS), style=style)
 
 
 def _scores_record(scores: CellSelectionScores) -> dict[str, Any]:
@@ -85,11 +86,3 @@ def _scores_record(scores: CellSelectionScores) -> dict[str, Any]:
 
 def _hits_record(hits: Hits) -> dict[str, Any]:
     return {"questions": hits.questions, **{f"hits@{k}": value for k, value in hits.at.items()}}
-
-
-def _interval_record(interval: Interval) -> dict[str, float]:
-    return {"mean": interval.mean, "low": interval.low, "high": interval.high}
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"

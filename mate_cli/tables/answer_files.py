@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from mate_cli.errors import UserError
 from mate_cli.tables.submission import check_ids
@@ -58,7 +59,7 @@ def read_tagged(folder: Path) -> dict[str, TaggedAnswer]:
     """
     found: dict[str, TaggedAnswer] = {}
     for path in sorted(folder.glob("*.tagged")):
-        for number, row in _rows(path, _TAGGED_COLUMNS, csv.QUOTE_NONE):
+        for number, row in _rows(path, _TAGGED_COLUMNS, quoting=csv.QUOTE_NONE):
             texts, forms = (_unescaped(row[column]) for column in _TAGGED_COLUMNS[1:])
             if len(texts) != len(forms):
                 raise UserError(
@@ -122,16 +123,19 @@ def _read(path: Path) -> str:
         raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
 
 
-def _rows(path: Path, columns: Iterable[str], quoting: int = csv.QUOTE_MINIMAL) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: Path, columns: Iterable[str], **dialect: Any) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a TSV file below its header, with their lines; all of ``columns`` are there."""
-    reader = csv.DictReader(io.StringIO(_read(path), newline=""), delimiter="\t", quoting=quoting)  # type: ignore[arg-type]
+    reader = csv.reader(io.StringIO(_read(path), newline=""), delimiter="\t", **dialect)
     try:
-        if lacking := [column for column in columns if column not in (reader.fieldnames or ())]:
+        header = next(reader, [])
+        if lacking := [column for column in columns if column not in header]:
             raise UserError(f"{path}: column {lacking[0]} is missing; there have to be {', '.join(columns)}")
-        for row in reader:
-            if any(row[column] is None for column in columns):
-                raise UserError(f"{path}, line {reader.line_num}: too few columns")
-            yield reader.line_num, row
+        for fields in filter(None, reader):
+            if len(fields) < len(header):
+                raise UserError(
+                    f"{path}, line {reader.line_num}: {len(fields)} fields, the first line has {len(header)}"
+                )
+            yield reader.line_num, dict(zip(header, fields, strict=False))
     except csv.Error as error:
         raise UserError(f"{path}, line {reader.line_num}: not usable TSV ({error})") from error
 

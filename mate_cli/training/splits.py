@@ -18,6 +18,7 @@ from mate_cli.errors import UserError
 from mate_cli.models.configuration import MateConfig
 from mate_cli.tables import sample
 from mate_cli.tables.hybridqa import Split, check_layout
+from mate_cli.tables.perturb import Perturbation, arrangements
 from mate_cli.training.tasks import task_of
 
 
@@ -121,6 +122,28 @@ class DrawnSource(HybridQASource):
         examples = super().read().examples
         places = random.Random(0).sample(range(len(examples)), min(self.limit, len(examples)))
         return Split(tuple(examples[place] for place in sorted(places)), missing_tables=0, questions=len(places))
+
+
+@dataclass(frozen=True)
+class PerturbedSource:
+    """A split with its tables changed in a way that answers should not depend on."""
+
+    base: SplitSource
+    perturbation: Perturbation
+
+    @property
+    def split(self) -> str:
+        return self.base.split
+
+    def files(self) -> list[Path]:
+        """Those of the split, and a name that no file bears, so that the cache tells one change from another."""
+        return [*self.base.files(), Path(str(self.perturbation))]
+
+    def read(self) -> Split:
+        before = self.base.read()
+        tables = arrangements(before.examples, self.perturbation)
+        examples = tuple(tables[example.table.id].applied(example) for example in before.examples)
+        return Split(examples, before.missing_tables, before.questions)
 
 
 def _sample_folder(cache: Path) -> Path:

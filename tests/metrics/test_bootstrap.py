@@ -31,6 +31,24 @@ def test_a_pair_is_compared_question_by_question() -> None:
     assert bootstrap(first).high - bootstrap(first).low > 3 * (interval.high - interval.low)
 
 
+def test_questions_that_belong_together_are_drawn_together() -> None:
+    """Against drawing conversations one by one; each is all right or all wrong, which widens the interval."""
+    generator = np.random.default_rng(7)
+    sizes = generator.integers(1, 6, size=120)
+    groups = np.repeat(np.arange(120), sizes)
+    values = (generator.random(120) < 0.5)[groups]
+    members = [values[groups == number] for number in range(120)]
+    picks = generator.integers(0, 120, size=(4000, 120))
+    drawn = [np.concatenate([members[number] for number in pick]).mean() for pick in picks]
+    interval = bootstrap(values, groups, samples=20_000)
+    assert interval.mean == pytest.approx(values.mean())
+    assert [interval.low, interval.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.01)
+    alone = bootstrap(values)
+    assert interval.high - interval.low > 1.5 * (alone.high - alone.low)
+    assert bootstrap(values, np.arange(len(values))) == alone
+    assert paired_bootstrap(values, ~values, groups).high > paired_bootstrap(values, ~values).high
+
+
 def test_seed_level_and_the_ends() -> None:
     values = np.sqrt(np.arange(50))
     assert bootstrap(values, seed=1) == bootstrap(values, seed=1)

@@ -1,0 +1,209 @@
+"""Which predictions change with what should not matter, and how accuracy falls with length.
+
+A prediction is about cells, or a label. It stays the same where it chooses the same cells, wherever these now stand,
+and says the same of them. Rows of other tables can change what is true ("how many teams are there?"); among the
+answers that they change are thus some that ought to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from mate_cli.config import HardwareConfig, TrainConfig, active_schedule
+from mate_cli.encoding.source import HybridQASource, SplitSource
+from mate_cli.errors import UserError
+from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
+from mate_cli.metrics.denotation import answer_texts
+from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of
+from mate_cli.models.weights import read_config
+from mate_cli.tables.answer_files import read_tagged
+from mate_cli.tables.perturb import Arrangement, Perturbation, arrangements
+from mate_cli.tables.table import Coordinate, Example
+from mate_cli.tasks.cell_selection import CellPrediction
+from mate_cli.tasks.entailment import Entailment
+from mate_cli.tasks.table_qa import TableAnswer
+from mate_cli.training.evaluate import predict_split
+from mate_cli.training.run_folder import RunFolder
+from mate_cli.training.splits import PerturbedSource, data_folder, encoding_options, open_split
+from mate_cli.training.tasks import task_of
+
+ROBUST_KINDS = ("cell_selection", "table_qa", "entailment")
+"""Kinds of task whose predictions are about cells, or a label."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What one perturbation changes, of the questions that were read with and without it.
+
+    Attributes:
+        questions: those whose table it changes; unread: of these, those that were read only one way, or not at all.
+        changed: the share of predictions that change; before, after: accuracy; gain: the second less the first.
+        changed_ids: the questions whose prediction changes.
+    """
+
+    perturbation: Perturbation
+    questions: int
+    unread: int
+    changed: Interval
+    before: Interval
+    after: Interval
+    gain: Interval
+    changed_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LengthBin:
+    """Accuracy on the questions whose input has at most ``tokens`` tokens, and more than half of that."""
+
+    tokens: int
+    questions: int
+    accuracy: Interval
+
+
+@dataclass(frozen=True)
+class Robustness:
+    sensitivities: tuple[Sensitivity, ...]
+    lengths: tuple[LengthBin, ...]
+
+
+class Subject:
+    """A trained run on a split, predicted with its tables as they are.
+
+    Raises:
+        UserError: the run has no model, or predicts something else, the data is not there, or the split is blind.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        config: TrainConfig,
+        hardware: HardwareConfig,
+        split: str,
+        data_dir: str | None,
+        console: Console,
+    ) -> None:
+        if config.task.kind not in ROBUST_KINDS:
+            raise UserError(f"{path} is a run of task={config.task.name}, which chooses neither cells nor a label")
+        self.folder, self.config, self.hardware, self.console = RunFolder(path), config, hardware, console
+        data = data_folder(config.task, data_dir or config.data_dir, config.paths)
+        self.base = HybridQASource(data, split)
+        self.all_examples = tuple(self.base.read().examples)
+        known = [example for example in self.all_examples if (example.answers, example.label) != (None, None)]
+        self.examples = {example.id: example for example in known}
+        if not known:
+            raise UserError(f"split={split} is blind: without answers none is known to be right or wrong")
+        self.gold = gold_values(known, read_tagged(data / "tagged" / "data"))
+        self.predictions = self.predict(self.base)
+
+    def predict(self, base: SplitSource) -> dict[str, Any]:
+        """Example id -> prediction; what does not fit has none."""
+        return predict_split(self.folder, self.config, self.hardware, self._source(base), self.console)
+
+    def lengths(self) -> dict[str, int]:
+        """Example id -> tokens of its input, as it was read."""
+        options = encoding_options(
+            self.config.task, active_schedule(self.config).max_tokens, read_config(self.folder.best_model)
+        )
+        source, vocabulary = self._source(self.base), self.folder.best_model
+        rows = open_split(source, vocabulary, options, self.config.paths, self.console).dataset
+        return dict(zip(rows["id"], map(int, rows["length"]), strict=True))
+
+    def is_right(self, example: Example, prediction: Any) -> bool:
+        return is_right(example, prediction, self.gold.get(example.id, ()))
+
+    def _source(self, base: SplitSource) -> SplitSource:
+        return task_of(self.config.task).source(base, training=False)
+
+
+def robustness(subject: Subject, perturbations: Sequence[Perturbation]) -> Robustness:
+    """Predict the split anew with each perturbation, and sort its questions by length."""
+    return Robustness(tuple(_sensitivity(subject, own) for own in perturbations), tuple(_by_length(subject)))
+
+
+def chosen(prediction: Any) -> tuple[tuple[Coordinate, ...], str]:
+    """What a prediction says: the cells, and what it makes of them or of the statement."""
+    match prediction:
+        case CellPrediction(cells=cells):
+            return cells[:1], ""
+        case TableAnswer(cells=cells, aggregation=aggregation):
+            return cells, aggregation
+        case Entailment(label=label):
+            return (), str(label)
+    raise TypeError(type(prediction))
+
+
+def is_same(before: Any, after: Any, arrangement: Arrangement) -> bool:
+    """Whether two predictions say the same, the second one of the perturbed table."""
+    (cells, said), (moved, says) = chosen(before), chosen(after)
+    return said == says and set(cells) == {arrangement.origin(cell) for cell in moved}
+
+
+def is_right(example: Example, prediction: Any, gold: Sequence[Value]) -> bool:
+    """Whether a prediction is right by the official measure of its task.
+
+    Args:
+        gold: the values of the right answer, where answers are made of cells (WikiTableQuestions).
+    """
+    match prediction:
+        case CellPrediction(cells=cells):
+            return cells[:1] != () and cells[0] in example.candidates
+        case TableAnswer(cells=cells) if example.conversation:
+            return set(cells) == set(example.candidates)
+        case TableAnswer(cells=cells, aggregation=aggregation):
+            return denotes(values_of(answer_texts(example.table, cells, aggregation)), gold)
+        case Entailment(label=label):
+            return label == example.label
+    raise TypeError(type(prediction))
+
+
+def _sensitivity(subject: Subject, perturbation: Perturbation) -> Sensitivity:
+    after = subject.predict(PerturbedSource(subject.base, perturbation))
+    tables = arrangements(subject.all_examples, perturbation)
+    asked = [example for example in subject.examples.values() if tables[example.table.id].is_new]
+    read = [example for example in asked if example.id in subject.predictions and example.id in after]
+    if not read:
+        raise UserError(f"{perturbation.kind}: no table of the split can be changed so; leave it out")
+    return _compared(subject, perturbation, read, len(asked), after, tables)
+
+
+def _compared(
+    subject: Subject,
+    perturbation: Perturbation,
+    examples: Sequence[Example],
+    asked: int,
+    after: Mapping[str, Any],
+    tables: Mapping[str, Arrangement],
+) -> Sensitivity:
+    before = subject.predictions
+    moved = [(example, tables[example.table.id].applied(example)) for example in examples]
+    changed = [not is_same(before[own.id], after[own.id], tables[own.table.id]) for own in examples]
+    was_right = [subject.is_right(example, before[example.id]) for example in examples]
+    now_right = [subject.is_right(example, after[example.id]) for _, example in moved]
+    return Sensitivity(
+        perturbation,
+        asked,
+        asked - len(examples),
+        bootstrap(changed),
+        bootstrap(was_right),
+        bootstrap(now_right),
+        paired_bootstrap(now_right, was_right),
+        tuple(example.id for example, own in zip(examples, changed, strict=True) if own),
+    )
+
+
+def _by_length(subject: Subject) -> list[LengthBin]:
+    """Bins up to each power of two; what could not be read is in none."""
+    lengths = subject.lengths()
+    read = [example for example in subject.examples.values() if example.id in subject.predictions]
+    bins = np.array([1 << (lengths[example.id] - 1).bit_length() for example in read])
+    right = np.array([subject.is_right(example, subject.predictions[example.id]) for example in read])
+    return [
+        LengthBin(int(tokens), int(np.sum(bins == tokens)), bootstrap(right[bins == tokens]))
+        for tokens in np.unique(bins)
+    ]

@@ -1,0 +1,108 @@
+"""The official files of answers: what is written is read back, and every mistake is one line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mate_cli.errors import UserError
+from mate_cli.tables.answer_files import (
+    read_sqa_predictions,
+    read_tagged,
+    read_wtq_predictions,
+    sqa_predictions_text,
+    wtq_predictions_text,
+)
+from mate_cli.tables.table import Example, Table
+
+TABLE = Table("t", (), ())
+EXAMPLES = [
+    Example(f"nt-1-{annotator}_{position}", "", TABLE, conversation=f"nt-1-{annotator}", position=position)
+    for annotator in (0, 1)
+    for position in (0, 1)
+]
+CELLS = st.frozensets(st.tuples(st.integers(0, 900), st.integers(0, 40)), max_size=4)
+ANSWERS = st.dictionaries(st.sampled_from(["nu-0", "nu-1", "x"]), st.lists(st.text(max_size=6), max_size=3), min_size=1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(answers=ANSWERS)
+def test_answers_of_wikitablequestions_come_back(tmp_path_factory, answers):
+    file = tmp_path_factory.mktemp("wtq") / "predictions.tsv"
+    file.write_bytes(wtq_predictions_text(answers).encode("utf-8", "surrogatepass"))
+    expected = {name: tuple(" ".join(text.split()) for text in texts) for name, texts in answers.items()}
+    assert read_wtq_predictions(file, answers.keys()) == expected
+
+
+@settings(max_examples=25, deadline=None)
+@given(cells=st.lists(CELLS, min_size=4, max_size=4))
+def test_cells_of_sqa_come_back(tmp_path_factory, cells):
+    file = tmp_path_factory.mktemp("sqa") / "predictions.tsv"
+    predictions = {example.id: own for example, own in zip(EXAMPLES, cells, strict=True)}
+    file.write_text(sqa_predictions_text(EXAMPLES, predictions))
+    assert read_sqa_predictions(file, EXAMPLES) == predictions
+
+
+def test_what_the_official_script_reads():
+    lines = sqa_predictions_text(EXAMPLES[:2], {"nt-1-0_1": [(10, 2), (9, 3)]}).split("\n")
+    assert lines[0] == "id\tannotator\tposition\tanswer_coordinates"
+    assert lines[1:3] == ["nt-1\t0\t0\t[]", "nt-1\t0\t1\t['(9, 3)', '(10, 2)']"]
+    assert wtq_predictions_text({"nu-0": ["a\tb", "c\nd"], "nu-1": []}) == "nu-0\ta b\tc d\nnu-1\n"
+
+
+HEAD = "id\tannotator\tposition\tanswer_coordinates\n"
+WHOLE = "".join(f"nt-1\t{a}\t{p}\t[]\n" for a in (0, 1) for p in (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (HEAD.replace("position", "place") + WHOLE, "column position is missing"),
+        (HEAD + WHOLE[:-12], "questions have no answer, first nt-1, annotator 1, position 1"),
+        (HEAD + WHOLE + "nt-2\t0\t0\t[]\n", "questions that the reference does not have, first nt-2"),
+        (HEAD + WHOLE + "nt-1\t0\t0\t[]\n", "line 6: question nt-1, annotator 0, position 0 is answered twice"),
+        (HEAD + "nt-1\t0\t0\t['(0, -1)']\n", "line 2: expected cells such as ['(0, 1)', '(2, 1)']"),
+        (HEAD + "nt-1\t0\t0\t['(0, 1)' '(1, 1)']\n", "expected cells"),
+        (HEAD + "nt-1\t0\t0\n", "line 2: 3 fields, the first line has 4"),
+        ("", "column id is missing"),
+        (HEAD.encode() + b"\xff", "not UTF-8 at byte 41"),
+        (HEAD + "nt-1\t0\t0\t" + "x" * 200_000, "line 2: not usable TSV"),
+    ],
+)
+def test_broken_predictions_of_sqa(tmp_path, content, words):
+    file = tmp_path / "predictions.tsv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    message(words, read_sqa_predictions, file, EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"nu-0\ta\n", "1 of 2 questions have no answer, first nu-1; give each one, a line with its id alone"),
+        (b"nu-0\ta\nnu-1\nnu-2\tb\n", "1 answers are to questions that the reference does not have, first nu-2"),
+        (b"nu-0\ta\nnu-0\tb\nnu-1\n", "line 2: question nu-0 is answered twice"),
+        (b"nu-0\t\xe9\nnu-1\n", "not UTF-8 at byte 5"),
+    ],
+)
+def test_broken_predictions_of_wikitablequestions(tmp_path, content, words):
+    file = tmp_path / "predictions.tsv"
+    file.write_bytes(content)
+    message(words, read_wtq_predictions, file, ["nu-0", "nu-1"])
+    message("cannot be read", read_wtq_predictions, tmp_path / "none.tsv", [])
+
+
+def test_tagged_files(tmp_path):
+    assert read_tagged(tmp_path / "none") == {}
+    file = tmp_path / "own.tagged"
+    file.write_text('id\tutterance\ttargetValue\ttargetCanon\nq\twhat "is\ta\\pb|17 years\ta\\pb|17.0\n')
+    assert read_tagged(tmp_path) == {"q": (("a|b", "a|b"), ("17 years", "17.0"))}
+    file.write_text("id\ttargetValue\ttargetCanon\nq\ta|b\ta\n")
+    message("line 2: 2 values in targetValue, 1 in targetCanon", read_tagged, tmp_path)
+
+
+def message(words, call, *arguments):
+    with pytest.raises(UserError) as error:
+        call(*arguments)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
