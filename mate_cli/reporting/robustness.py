@@ -33,7 +33,7 @@ def robustness_tables(title: str, found: Robustness) -> Iterator[RichTable]:
     for name, head, rows in _grids(found):
         table = RichTable(title=f"{title}: {name}")
         for column in head:
-            table.add_column(column, justify="left" if column == "perturbation" else "right")
+            table.add_column(column, justify="left" if column == "perturbation" else "right", overflow="fold")
         for row in rows:
             table.add_row(*map(Text, row))
         yield table
@@ -43,7 +43,8 @@ def robustness_markdown(title: str, found: Robustness, command: Sequence[str]) -
     """The same tables for a file, below the command that made them."""
     lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{title}. {CAPTION}"]
     for name, head, rows in _grids(found):
-        lines += ["", name, "", *(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])]
+        lines += ["", name, ""]
+        lines += [f"| {' | '.join(cells)} |".replace("\n", "<br>") for cells in [head, ["---"] * len(head), *rows]]
     return "\n".join([*lines, ""])
 
 
@@ -92,9 +93,9 @@ def _grids(found: Robustness) -> Iterator[tuple[str, list[str], list[list[str]]]
 
 def _sensitivity_row(own: Sensitivity) -> list[str]:
     perturbation = own.perturbation
-    name = _WORDS.get(perturbation.kind, f"{perturbation.share:g} of the rows added")
+    name = _WORDS.get(perturbation.kind, f"rows added, {100 * perturbation.share:g}%")
     shares = [_share(interval) for interval in (own.changed, own.before, own.after)]
-    gain = f"{100 * own.gain.mean:+.1f} ({100 * own.gain.low:+.1f} to {100 * own.gain.high:+.1f})"
+    gain = f"{100 * own.gain.mean:+.1f}\n{100 * own.gain.low:+.1f} to {100 * own.gain.high:+.1f}"
     return [name, str(own.questions), str(own.unread), *shares, gain]
 
 
@@ -103,4 +104,4 @@ def _length_row(own: LengthBin) -> list[str]:
 
 
 def _share(interval: Interval) -> str:
-    return f"{percent(interval.mean)} ({percent_interval(interval.low, interval.high)})"
+    return f"{percent(interval.mean)}\n{percent_interval(interval.low, interval.high)}"
