@@ -13,7 +13,7 @@ INPUTS = ("both", "table", "passages")
 KINDS = ("cell_selection", "span_reading")
 OBJECTIVES = ("mml", "hard_em", "uniform")
 NOISES = ("none", "full", "selective", "column")
-READERS = ("sample", "hybridqa")
+READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact")
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
 

@@ -19,16 +19,10 @@ from mate_cli.encoding.features import ARRAYS, EncodingOptions
 from mate_cli.encoding.source import content_hash
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
+from mate_cli.tables.split import Split
 from mate_cli.tables.table import Cell, Example, Table
 
 Open = Callable[..., EncodedSplit]
-
-
-@dataclass(frozen=True)
-class Split:
-    examples: tuple[Example, ...]
-    missing_tables: int
-    questions: int
 
 
 @dataclass
