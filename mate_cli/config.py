@@ -214,9 +214,9 @@ class PredictConfig:
     run: str | None = key(None, "run folder of a cell selector: the answer is a cell", text=True)
     selector: str | None = key(None, "stage 1: run folder of a cell selector", text=True)
     reader: str | None = key(None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True)
-    table: str = key(MISSING, "CSV file; its first line is the header", text=True)
+    table: str = key(MISSING, "CSV file whose first line is the header; or HTML, JSON, Parquet", text=True)
     passages: str | None = key(
-        None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the CSV file", text=True
+        None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table", text=True
     )
     question: str = key(MISSING, "the question, as it is", text=True)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)

@@ -10,10 +10,10 @@ from mate_cli.config_rules import key
 
 EXPANSIONS = ("tfidf", "all")
 INPUTS = ("both", "table", "passages")
-KINDS = ("cell_selection", "span_reading")
+KINDS = ("cell_selection", "span_reading", "table_qa", "entailment")
 OBJECTIVES = ("mml", "hard_em", "uniform")
 NOISES = ("none", "full", "selective", "column")
-READERS = ("sample", "hybridqa")
+READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact")
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
 
@@ -66,6 +66,25 @@ class SpanConfig:
 
 
 @dataclass
+class QaConfig:
+    """Answers made of cells (kind=table_qa): how cells are scored, and what is learnt about computing with them."""
+
+    aggregation: bool = key(False, "an operator on the cells (none, sum, average, count), learnt from the answer alone")
+    temperature: float = key(1.0, "what the scores of the cells' words are divided by", above=0)
+    zero_head: bool = key(False, "new weights that score cells and columns start at zero, not at random")
+    cell_select_pref: float = key(
+        0.5,
+        "aggregation: a number that stands in the table too is selected while the operators' probability is at most so",
+        low=0,
+        high=1,
+    )
+    huber_delta: float = key(1.0, "aggregation: errors of the expected result count squared up to here", above=0)
+    answer_loss_cutoff: float | None = key(
+        None, "aggregation: a result whose loss is above this teaches nothing; null: all teach", above=0
+    )
+
+
+@dataclass
 class TaskConfig:
     """The data, the question put to it, and how to train on it."""
 
@@ -81,7 +100,14 @@ class TaskConfig:
     sentences: int = key(5, "expansion=tfidf: sentences added to the cells, per question (all ignores it)", low=0)
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
     span: SpanConfig = field(default_factory=SpanConfig)
+    qa: QaConfig = field(default_factory=QaConfig)
     ambiguous: bool = key(True, "train on questions with several candidate cells too")
     report_split: str = key("dev", "the split whose score ends a training", choices=SPLITS)
     default_schedule: str = key(MISSING, "the schedule where none is named")
     schedules: dict[str, ScheduleConfig] = field(default_factory=dict)
+
+    def problems(self) -> list[str]:
+        """Cells are alternatives only where one of them is the answer."""
+        if self.ambiguous or self.kind in ("cell_selection", "span_reading"):
+            return []
+        return [f"ambiguous=false belongs to kind=cell_selection and kind=span_reading, and this is kind={self.kind}"]

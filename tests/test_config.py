@@ -22,7 +22,7 @@ from mate_cli.config_rules import problems, unknown_name
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.errors import UserError
 
-SHIPPED = {"model": 13, "ablation": 9, "backbone": 7, "task": 4, "hardware": 5, "logger": 2, "analysis": 5}
+SHIPPED = {"model": 13, "ablation": 9, "backbone": 7, "task": 7, "hardware": 5, "logger": 2, "analysis": 5}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
 
@@ -56,7 +56,7 @@ def test_every_shipped_file_is_composed_below() -> None:
     suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
     assert files == roots | composed | suites | {Path("quiet.yaml")}  # quiet is part of every root
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 45
+    assert len(OPTIONS) == COUNT == 48
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
@@ -119,6 +119,9 @@ def test_every_key_says_what_it_means_and_is_found_by_its_name() -> None:
         ("hybridqa", "bert_large", "paper"),
         ("sample_reader", "minilm", "laptop"),
         ("hybridqa_reader", "bert_large", "paper"),
+        ("sqa", "bert_large", "paper"),
+        ("wtq", "bert_large", "paper"),
+        ("tabfact", "bert_large", "paper"),
     ],
 )
 def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedule: str) -> None:
@@ -151,13 +154,41 @@ def test_the_papers_schedule_of_the_reader() -> None:
     assert (chosen.model.name, chosen.task.kind, chosen.task.span.head) == ("tapas", "span_reading", "mlp")
 
 
+@pytest.mark.parametrize(
+    ("task", "batch", "steps", "lr", "warmup", "dropout", "attention_dropout"),
+    [
+        ("sqa", 128, 200_000, 1.25e-5, 0.01, 0.1, 0.1),
+        ("wtq", 512, 50_000, 1.93581e-5, 0.12896, 0.1, 0.1),
+        ("tabfact", 512, 80_000, 2e-5, 0.05, 0.07, 0.0),
+    ],
+)
+def test_the_papers_schedules_are_those_of_the_tapas_release(
+    task: str, batch: int, steps: int, lr: float, warmup: float, dropout: float, attention_dropout: float
+) -> None:
+    """Checklist 118, spec 3.8 and 6.4: the release clips to norm 1 before its values at 10, which then does nothing."""
+    paper = config.active_schedule(train_config(f"task={task}"))
+    assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (batch, steps, None, 512)
+    assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (1.0, lr, None, warmup)
+    assert (paper.dropout, paper.attention_dropout, paper.weight_decay) == (dropout, attention_dropout, 0.01)
+    assert not paper.bias_correction
+
+
+def test_how_questions_on_tables_are_learnt() -> None:
+    """Checklist 118, 119; spec 3.8: the first answers with cells alone, the second also with an operator on them."""
+    sqa, wtq, tabfact = (train_config(f"task={name}").task for name in ("sqa", "wtq", "tabfact"))
+    assert (sqa.kind, wtq.kind, tabfact.kind) == ("table_qa", "table_qa", "entailment")
+    assert (sqa.qa.aggregation, sqa.qa.temperature, sqa.qa.zero_head) == (False, 1.0, False)
+    assert (wtq.qa.aggregation, wtq.qa.temperature, wtq.qa.zero_head) == (True, 0.0352513, True)
+    assert (wtq.qa.answer_loss_cutoff, wtq.qa.cell_select_pref, wtq.qa.huber_delta) == (0.664694, 0.207951, 0.121194)
+
+
 def test_a_model_on_the_command_line_wins_over_the_readers() -> None:
     assert train_config("task=sample_reader", "model=mate").model.heads == "mate"
     assert config_of("prepare", "task=sample_reader").model.heads == "full"
     assert train_config().model.heads == config_of("prepare").model.heads == "mate"
 
 
-@pytest.mark.parametrize("task", ["sample", "hybridqa", "sample_reader", "hybridqa_reader"])
+@pytest.mark.parametrize("task", ["sample", "hybridqa", "sample_reader", "hybridqa_reader", "sqa", "wtq", "tabfact"])
 def test_every_task_has_the_four_schedules(task: str) -> None:
     chosen = train_config(f"task={task}")
     assert set(chosen.task.schedules) == {"paper", "small", "laptop", "smoke"}
@@ -189,6 +220,12 @@ def test_every_task_has_the_four_schedules(task: str) -> None:
         (
             ["task.span.noisy_cells=full"],
             "task.span.noisy_cells=full needs together=true: a cell without the answer teaches nothing alone",
+        ),
+        (["task.qa.temperature=0"], "task.qa.temperature=0.0: must be above 0"),
+        (["task.qa.cell_select_pref=1.1"], "task.qa.cell_select_pref=1.1: must be at most 1"),
+        (
+            ["task=sqa", "ablation=without_ambiguous"],
+            "task.ambiguous=false belongs to kind=cell_selection and kind=span_reading, and this is kind=table_qa",
         ),
         (["model.linformer.k=0"], "model.linformer.k=0: must be at least 1"),
         (

@@ -28,6 +28,7 @@ from mate_cli.errors import UserError
 from mate_cli.launch import RANK_VARIABLES
 from mate_cli.overrides import quote, split
 
+TASKS = "hybridqa, hybridqa_reader, sample, sample_reader, sqa, tabfact, wtq"
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"
 TEXT = st.text(st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30)
 
@@ -129,8 +130,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
     ]
     assert main(["train", *words, "task.sentences=-1", "batch=3", "paths=3", "tapas", "+foo=1", "~seed"]) == 2
     assert set(errors()) == {
-        "error: unknown task 'hybridqaa': did you mean hybridqa? "
-        "choose from hybridqa, hybridqa_reader, sample, sample_reader",
+        f"error: unknown task 'hybridqaa': did you mean hybridqa? choose from {TASKS}",
         "error: unknown hardware 'gpuu': did you mean gpu? choose from auto, cpu, cpu_bf16, gpu, tpu_v3",
         "error: unknown key 'model.attenton.backend': did you mean model.attention.backend?",
         "error: seed=two: must be a whole number",
@@ -159,7 +159,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
             "cannot sweep over 'seed=interval(0,1)': list the values, like seed=0,1,2",
         ),
         (["task=sample", "task=hybridqa"], "task is given twice"),
-        (["task=null"], "unknown task 'null': choose from hybridqa, hybridqa_reader, sample, sample_reader"),
+        (["task=null"], f"unknown task 'null': choose from {TASKS}"),
         (["seed=null"], "seed=null: must be a whole number"),
         (["seed=1.5"], "seed=1.5: must be a whole number"),
         (["resume=maybe"], "resume=maybe: must be true or false"),

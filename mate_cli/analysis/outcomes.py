@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mate_cli.config import SELECTORS, PathsConfig, load_run_config
+from mate_cli.encoding.source import DataSource
 from mate_cli.errors import UserError
 from mate_cli.metrics.cell_selection import KS, example_places
-from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.training.pointr import Stage, open_stage
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import data_folder
+from mate_cli.training.splits import data_source
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,15 @@ def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) 
 
 
 def _answered(stage: Stage, split: str, data_dir: str | None, paths: PathsConfig) -> tuple[Example, ...]:
-    folder = data_folder(stage.config.task, data_dir or stage.config.data_dir, paths)
-    examples = _read_answered(folder, split)
+    examples = _read_answered(data_source(stage.config.task, split, data_dir or stage.config.data_dir, paths))
     if not examples:
         raise UserError(f"split={split} is blind: without answers none is known to be right or wrong")
     return examples
 
 
 @lru_cache(maxsize=1)  # runs that are compared share their questions
-def _read_answered(folder: Path, split: str) -> tuple[Example, ...]:
-    return tuple(example for example in read_split(folder, split).examples if example.answers is not None)
+def _read_answered(source: DataSource) -> tuple[Example, ...]:
+    return tuple(example for example in source.read().examples if example.answers is not None)
 
 
 def _lines(file: Path, command: str) -> list[dict[str, Any]]:

@@ -16,13 +16,13 @@ import numpy as np
 from rich.console import Console
 
 from mate_cli.config import HardwareConfig, TrainConfig, active_schedule
-from mate_cli.encoding.source import HybridQASource, SplitSource
+from mate_cli.encoding.source import PerturbedSource, SplitSource
 from mate_cli.errors import UserError
 from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
 from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of
 from mate_cli.models.weights import read_config
-from mate_cli.tables.answer_files import read_tagged
+from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.perturb import Arrangement, Perturbation, arrangements
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tasks.cell_selection import CellPrediction
@@ -30,7 +30,7 @@ from mate_cli.tasks.entailment import Entailment
 from mate_cli.tasks.table_qa import TableAnswer
 from mate_cli.training.evaluate import predict_split
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import PerturbedSource, data_folder, encoding_options, open_split
+from mate_cli.training.splits import data_source, encoding_options, open_split
 from mate_cli.training.tasks import task_of
 
 ROBUST_KINDS = ("cell_selection", "table_qa", "entailment")
@@ -91,14 +91,13 @@ class Subject:
         if config.task.kind not in ROBUST_KINDS:
             raise UserError(f"{path} is a run of task={config.task.name}, which chooses neither cells nor a label")
         self.folder, self.config, self.hardware, self.console = RunFolder(path), config, hardware, console
-        data = data_folder(config.task, data_dir or config.data_dir, config.paths)
-        self.base = HybridQASource(data, split)
+        self.base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
         self.all_examples = tuple(self.base.read().examples)
         known = [example for example in self.all_examples if (example.answers, example.label) != (None, None)]
         self.examples = {example.id: example for example in known}
         if not known:
             raise UserError(f"split={split} is blind: without answers none is known to be right or wrong")
-        self.gold = gold_values(known, read_tagged(data / "tagged" / "data"))
+        self.gold = gold_values(known, read_tagged(self.base.data_dir / TAGGED))
         self.predictions = self.predict(self.base)
 
     def predict(self, base: SplitSource) -> dict[str, Any]:

@@ -44,15 +44,14 @@ def _documents(config: AnalyzeConfig, console: Console) -> Iterable[Document]:
     """The examples of a task, or generated tables where there is none."""
     from mate_cli.analysis.coverage import encoded_documents, generated_documents
     from mate_cli.config import active_schedule
-    from mate_cli.encoding.source import HybridQASource
-    from mate_cli.training.splits import data_folder, encoding_options, open_split
+    from mate_cli.training.splits import data_source, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
     from mate_cli.training.tasks import task_of
 
     task = config.task
     if task is None:
         return generated_documents()
-    base = HybridQASource(data_folder(task, config.data_dir, config.paths), config.split)
+    base = data_source(task, config.split, config.data_dir, config.paths)
     source = task_of(task).source(base, training=config.split == "train")
     max_tokens = active_schedule(config).max_tokens
     vocabulary, model = encoding_model(config.backbone, config.model, max_tokens)

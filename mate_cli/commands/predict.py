@@ -37,9 +37,9 @@ def _example(config: PredictConfig) -> Example:
 
     from mate_cli.tables.table import Example
     from mate_cli.tables.user_passages import linked, matched_passages, read_passages
-    from mate_cli.tables.user_table import read_csv
+    from mate_cli.tables.user_table import read_table
 
-    table = read_csv(Path(config.table))
+    table = read_table(Path(config.table))
     if config.passages is None:
         return Example("question", config.question, table)
     path, table = Path(config.passages), linked(table)

@@ -12,26 +12,23 @@ def run(config: PrepareConfig) -> None:
     from rich.console import Console
 
     from mate_cli.config import active_schedule
-    from mate_cli.encoding.source import HybridQASource
     from mate_cli.reporting.splits import SplitFacts, coverage_table, encoding_table, left_out_lines, statistics_table
     from mate_cli.tables.split_statistics import statistics
-    from mate_cli.training.splits import data_folder, encoding_options, open_split, present_splits
+    from mate_cli.training.splits import data_sources, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
     from mate_cli.training.tasks import task_of
 
     console = Console(soft_wrap=True)
-    folder = data_folder(config.task, config.data_dir, config.paths)
     task, max_tokens = task_of(config.task), active_schedule(config).max_tokens
     vocabulary, model = encoding_model(config.backbone, config.model, max_tokens)
     options = encoding_options(config.task, max_tokens, model)
     facts = []
-    for split in present_splits(folder):
-        base = HybridQASource(folder, split)
+    for base in data_sources(config.task, config.data_dir, config.paths):
         started = time.monotonic()
-        source = task.source(base, training=split == "train")
+        source = task.source(base, training=base.split == "train")
         encoded = open_split(source, vocabulary, options, config.paths, console, config.workers)
         seconds = time.monotonic() - started
-        facts.append(SplitFacts(split, statistics(base.read().examples), encoded, seconds))
+        facts.append(SplitFacts(base.split, statistics(base.read()), encoded, seconds))
     console.print(statistics_table(facts))
     console.print(encoding_table(facts))
     if options.spans:

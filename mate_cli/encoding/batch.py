@@ -26,6 +26,9 @@ class Batch:
         cell: int64 ``[tokens]``, which of the batch's body cells; -1 in questions, headers and histogram rows.
         cell_document, cell_row, cell_column: int64 ``[cells]``; rows and columns of the body from 0.
         is_candidate: bool ``[cells]``.
+        cell_value: float32 ``[cells]``, the cell's number; NaN where it has none.
+        answer_value: float32 ``[examples]``, the answer as a number; NaN where it is none or not known.
+        label: int64 ``[examples]``, 1 entailed, 0 refuted, -1 where there is none.
         answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 where not known.
         characters: int64 ``[tokens, 2]``, the characters of each token's word in the text of its cell; rows without
             spans have none, ``[0, 2]``.
@@ -43,6 +46,9 @@ class Batch:
     cell_row: Tensor
     cell_column: Tensor
     is_candidate: Tensor
+    cell_value: Tensor
+    answer_value: Tensor
+    label: Tensor
     answer_span: Tensor
     characters: Tensor
     ids: list[str]
@@ -100,6 +106,10 @@ class Collator:
             cell_row=torch.from_numpy(row[first] - 1),
             cell_column=torch.from_numpy(column[first] - 1),
             is_candidate=torch.from_numpy(_joined(rows, "labels")[first] > 0),
+            # Truncation leaves every cell its first word, so the cells here are all of each table, row-major.
+            cell_value=torch.from_numpy(_joined(rows, "cell_value").astype(np.float32)),
+            answer_value=torch.tensor([float(row["answer_value"]) for row in rows]),
+            label=torch.tensor([int(row["label"]) for row in rows]),
             answer_span=torch.from_numpy(_answer_spans(rows, lengths)),
             characters=torch.from_numpy(_characters(rows)),
             ids=[str(row["id"]) for row in rows],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ from mate_cli.encoding.features import ARRAYS, NO_SPAN, Encoded, EncodingOptions
 from mate_cli.encoding.histogram import histogram_row
 from mate_cli.encoding.linearize import TableText, linearize
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.tables.table import Example
+from mate_cli.tables.columns import ColumnValues, column_values
+from mate_cli.tables.table import Coordinate, Example
+from mate_cli.tables.values import find_values
 
 
 def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions) -> list[Encoded]:
@@ -24,11 +27,12 @@ def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: Encod
     texts = _TextNumbers()
     questions = [texts.number(example.question) for example in examples]
     tables = [texts.numbers(cells) for cells in _table_texts(examples, options)]
+    values = _values_by_table(examples, options)
     search = AnswerSearch(examples, texts.number)
     pieces = tokenizer.batch(list(texts.by_text), characters=options.spans)
     encoded = []
     for number, example in enumerate(examples):
-        text = _place(example, questions[number], tables[number])
+        text = _place(example, questions[number], tables[number], values.get(id(example.table)))
         outcome, full_length = linearize(text, pieces, tokenizer, options)
         found = isinstance(outcome, Features) and search.finds(number, outcome, pieces, tokenizer)
         span = NO_SPAN
@@ -47,7 +51,10 @@ def row_of(example: Example, features: Features) -> dict[str, Any]:
         "candidate_rows": [row for row, _ in example.candidates],
         "candidate_columns": [column for _, column in example.candidates],
         "has_candidate": bool(example.candidates),
+        "answer_value": math.nan if example.value is None else example.value,
+        "label": -1 if example.label is None else example.label,
         "length": len(features),
+        "cell_value": features.cell_value,
     } | {name: getattr(features, name) for name in ARRAYS}
 
 
@@ -105,8 +112,34 @@ def _texts_of_table(examples: list[Example], options: EncodingOptions) -> list[l
     return [expand(table, ranker.by_link, own, options.input) + last for own in chosen]
 
 
-def _place(example: Example, question: int, cells: np.ndarray) -> TableText:
-    columns = example.table.num_columns
-    is_candidate = np.zeros(len(cells), dtype=bool)
-    is_candidate[[(row + 1) * columns + column for row, column in example.candidates]] = True
-    return TableText(example.table.id, example.table.num_rows, columns, question, cells, is_candidate)
+def _values_by_table(examples: Sequence[Example], options: EncodingOptions) -> dict[int, ColumnValues]:
+    """By the id of the table object; none where the table is not seen (passages), or but one cell of it (a reader)."""
+    if options.input == "passages" or options.spans:
+        return {}
+    tables = {id(example.table): example.table for example in examples}
+    return {number: column_values(table) for number, table in tables.items()}
+
+
+def _place(example: Example, question: int, cells: np.ndarray, values: ColumnValues | None) -> TableText:
+    rows, columns = example.table.num_rows, example.table.num_columns
+    marks = {"labels": _marked(len(cells), columns, example.candidates)}
+    numbers = np.full(rows * columns, np.nan, dtype=np.float32)
+    if example.previous:
+        marks["prev_label"] = _marked(len(cells), columns, example.previous)
+    if values is not None:
+        by_name = {
+            "column_rank": values.rank,
+            "inv_column_rank": values.inverse_rank,
+            "numeric_relation": values.relations(find_values(example.question)),
+        }
+        around = (columns, len(cells) - (rows + 1) * columns)  # header and histogram row
+        marks |= {name: np.pad(body.ravel(), around) for name, body in by_name.items()}
+        numbers = np.where(np.isfinite(values.numbers), values.numbers, np.nan).ravel()
+    return TableText(example.table.id, rows, columns, question, cells, marks, numbers)
+
+
+def _marked(length: int, columns: int, cells: Sequence[Coordinate]) -> np.ndarray:
+    """1 on some body cells, int32 ``[length]``, header first, row-major."""
+    marks = np.zeros(length, dtype=np.int32)
+    marks[[(row + 1) * columns + column for row, column in cells]] = 1
+    return marks

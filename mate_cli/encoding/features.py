@@ -64,14 +64,20 @@ class EncodingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """One example as integer arrays ``[tokens]``, int32: [CLS] question [SEP], header row, body rows.
+    """One example: [CLS] question [SEP], header row, body rows. Integer arrays ``[tokens]``, int32, but the last two.
 
     Attributes:
         segment: 0 in the question, 1 in the table, 2 in the histogram row, whose cells are no body cells.
         column, row: 1-based in the table, the header is row 0, both 0 in the question; never clamped.
-        prev_label, column_rank, inv_column_rank, numeric_relation: all 0 so far.
+        prev_label: 1 on the kept tokens of the cells that answer the question before.
+        column_rank, inv_column_rank: rank of the cell's value among the distinct ones of its column, from the lowest
+            and from the highest, the first 1; 0 where it has none (spec 1.5); never clamped.
+        numeric_relation: how the question's values compare with the cell's: the bits of ``tables.columns``. These
+            three come from the table's own texts, and are 0 where only passages or single cells are read.
         position: index into the position table.
         labels: 1 on the kept tokens of candidate cells.
+        cell_value: float32 ``[rows * columns]``, row-major: the numbers of the body's columns of numbers; NaN where a
+            cell has none, or one that is not finite.
         characters: int32 ``[tokens, 2]``, first and end, in the text of its cell, of the word that a token is of; 0
             in questions. Only where the options ask for spans.
     """
@@ -86,14 +92,15 @@ class Features:
     numeric_relation: np.ndarray
     position: np.ndarray
     labels: np.ndarray
+    cell_value: np.ndarray
     characters: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.input_ids)
 
 
-ARRAYS: tuple[str, ...] = tuple(name for name in Features.__dataclass_fields__ if name != "characters")
-"""The names of the arrays that all ``Features`` have, in order."""
+ARRAYS: tuple[str, ...] = ("input_ids", *TOKEN_TYPES, "position", "labels")
+"""The names of the integer arrays ``[tokens]`` that all ``Features`` have."""
 
 NO_SPAN = (-1, -1)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mate_cli.encoding.features import EncodingOptions, Features, TooLarge
+from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer, Pieces
 from mate_cli.encoding.truncation import pieces_per_cell
 
@@ -19,7 +20,9 @@ class TableText:
         rows: of the body; a row that ``cells`` has beyond them is a histogram row.
         question: number of the question's text.
         cells: numbers of the cells' texts, int64 ``[(rows + 1) * columns]``, header first, row-major.
-        is_candidate: bool, as ``cells``.
+        marks: what all tokens of a cell have in common, by the name of its array, int32 as ``cells``; what is not
+            named is 0.
+        values: float32 ``[rows * columns]``, as ``Features.cell_value``.
     """
 
     table_id: str
@@ -27,7 +30,8 @@ class TableText:
     columns: int
     question: int
     cells: np.ndarray
-    is_candidate: np.ndarray
+    marks: Mapping[str, np.ndarray]
+    values: np.ndarray
 
 
 def linearize(
@@ -64,24 +68,14 @@ def _table_pieces(cells: np.ndarray, pieces: Pieces) -> tuple[np.ndarray, np.nda
 
 def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, options: EncodingOptions) -> Features:
     """The arrays, given the kept ids, the length of the question part and the cell of each table token."""
-    zeros = np.zeros(len(ids), dtype=np.int32)
-    segment, row, column, labels = zeros.copy(), zeros.copy(), zeros.copy(), zeros.copy()
-    row[head:], column[head:] = np.divmod(cell, max(text.columns, 1))
-    segment[head:] = np.where(row[head:] > text.rows, 2, 1)
-    column[head:] += 1
-    labels[head:] = text.is_candidate[cell]
-    return Features(
-        input_ids=ids.astype(np.int32),
-        segment=segment,
-        column=column,
-        row=row,
-        prev_label=zeros,
-        column_rank=zeros,
-        inv_column_rank=zeros,
-        numeric_relation=zeros,
-        position=_positions(head, cell, options),
-        labels=labels,
-    )
+    arrays = {name: np.zeros(len(ids), dtype=np.int32) for name in ARRAYS}
+    row, column = np.divmod(cell, max(text.columns, 1))
+    arrays["row"][head:], arrays["column"][head:] = row, column + 1
+    arrays["segment"][head:] = np.where(row > text.rows, 2, 1)
+    for name, marks in text.marks.items():
+        arrays[name][head:] = marks[cell]
+    arrays |= {"input_ids": ids.astype(np.int32), "position": _positions(head, cell, options)}
+    return Features(**arrays, cell_value=text.values)
 
 
 def _positions(head: int, cell: np.ndarray, options: EncodingOptions) -> np.ndarray:

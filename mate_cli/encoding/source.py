@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from mate_cli.errors import UserError
-from mate_cli.tables.hybridqa import Split, question_file, read_split, table_files
+from mate_cli.tables.perturb import Perturbation, arrangements
+from mate_cli.tables.readers import READERS
 from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
+from mate_cli.tables.split import Split
 from mate_cli.tables.table import Example, Input
-
-
-class Questions(Protocol):
-    """A split as read: its examples, and how many questions it has with those whose table is missing."""
-
-    @property
-    def examples(self) -> Sequence[Example]: ...
-    @property
-    def missing_tables(self) -> int: ...
-    @property
-    def questions(self) -> int: ...
 
 
 class ExampleSource(Protocol):
@@ -33,7 +24,7 @@ class ExampleSource(Protocol):
         """The files; some may not exist."""
         ...
 
-    def read(self) -> Questions:
+    def read(self) -> Split:
         """The examples; those about one table share its ``Table`` object."""
         ...
 
@@ -46,17 +37,20 @@ class SplitSource(ExampleSource, Protocol):
 
 
 @dataclass(frozen=True)
-class HybridQASource:
-    """A split in HybridQA's official layout (the sample has it too)."""
+class DataSource:
+    """A split of a data folder, in the format that ``reader``, one of ``tables.readers``, reads."""
 
+    reader: str
     data_dir: Path
     split: str
 
     def files(self) -> list[Path]:
-        """The question file, then the two files of each table that it names."""
-        questions = question_file(self.data_dir, self.split)
-        tables = [file for name in _table_ids(questions) for file in table_files(self.data_dir, name)]
-        return [questions, *tables]
+        """Those of the questions, then those of each table that they name.
+
+        Raises:
+            UserError: the files of the questions are not there or are broken.
+        """
+        return READERS[self.reader].split_files(self.data_dir, self.split)
 
     def read(self) -> Split:
         """The split.
@@ -64,20 +58,71 @@ class HybridQASource:
         Raises:
             UserError: the files are not there or are broken.
         """
-        return read_split(self.data_dir, self.split)
+        return READERS[self.reader].read_split(self.data_dir, self.split)
 
 
 @dataclass(frozen=True)
-class ReadingQuestions:
-    """Reading examples, and what they were made of is missing."""
+class BlankedSource:
+    """A split with its questions taken away: what can be guessed from the tables alone."""
 
-    examples: tuple[Example, ...]
-    missing_tables: int
+    base: SplitSource
 
     @property
-    def questions(self) -> int:
-        """Reading examples, and a question for each missing table."""
-        return len(self.examples) + self.missing_tables
+    def split(self) -> str:
+        return self.base.split
+
+    def files(self) -> list[Path]:
+        """Those of the split, and a name that no file bears, so that the cache tells the two apart."""
+        return [*self.base.files(), Path("questions taken away")]
+
+    def read(self) -> Split:
+        split = self.base.read()
+        return replace(split, examples=tuple(replace(example, question="") for example in split.examples))
+
+
+@dataclass(frozen=True)
+class DrawnSource:
+    """A split of which so many questions are drawn at random, always the same ones, in their order."""
+
+    base: SplitSource
+    limit: int
+
+    @property
+    def split(self) -> str:
+        return self.base.split
+
+    def files(self) -> list[Path]:
+        """Those of the split, and a name that no file bears, so that the cache tells the two apart."""
+        return [*self.base.files(), Path(f"{self.limit} questions drawn")]
+
+    def read(self) -> Split:
+        split = self.base.read()
+        places = random.Random(0).sample(range(len(split.examples)), min(self.limit, len(split.examples)))
+        drawn = tuple(split.examples[place] for place in sorted(places))
+        unsupervised = {e.id: split.unsupervised[e.id] for e in drawn if e.id in split.unsupervised}
+        return Split(drawn, missing_tables=0, questions=len(drawn), unsupervised=unsupervised)
+
+
+@dataclass(frozen=True)
+class PerturbedSource:
+    """A split with its tables changed in a way that answers should not depend on."""
+
+    base: SplitSource
+    perturbation: Perturbation
+
+    @property
+    def split(self) -> str:
+        return self.base.split
+
+    def files(self) -> list[Path]:
+        """Those of the split, and a name that no file bears, so that the cache tells one change from another."""
+        return [*self.base.files(), Path(str(self.perturbation))]
+
+    def read(self) -> Split:
+        before = self.base.read()
+        tables = arrangements(before.examples, self.perturbation)
+        examples = tuple(tables[example.table.id].applied(example) for example in before.examples)
+        return replace(before, examples=examples)
 
 
 @dataclass(frozen=True)
@@ -96,15 +141,15 @@ class ReadingSource:
         """Those of the split, and a name that no file bears, so that the cache tells one choice from another."""
         return [*self.base.files(), Path(f"read {self.input}, {self.cells}")]
 
-    def read(self) -> ReadingQuestions:
-        """The reading examples, by question.
+    def read(self) -> Split:
+        """The reading examples, by question; each missing table counts as one of them.
 
         Raises:
             UserError: the files are not there or are broken.
         """
         questions = self.base.read()
-        examples = (example for question in questions.examples for example in self._examples(question))
-        return ReadingQuestions(tuple(examples), questions.missing_tables)
+        examples = tuple(example for question in questions.examples for example in self._examples(question))
+        return Split(examples, questions.missing_tables, len(examples) + questions.missing_tables)
 
     def _examples(self, question: Example) -> list[Example]:
         if self.cells is None:
@@ -128,12 +173,3 @@ def content_hash(files: Iterable[Path]) -> str:
         digest.update(f"{file.name}\0{size}\0".encode())
         digest.update(content or b"")
     return digest.hexdigest()
-
-
-def _table_ids(questions: Path) -> list[str]:
-    """The tables of a question file; a broken file has none here, and ``read`` says what is wrong with it."""
-    try:
-        entries = json.loads(questions.read_bytes())
-        return sorted({entry["table_id"] for entry in entries})
-    except (OSError, ValueError, TypeError, KeyError):
-        return []

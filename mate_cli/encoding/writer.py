@@ -32,7 +32,10 @@ SCHEMA = pa.schema(
         ("candidate_rows", pa.list_(pa.int32())),
         ("candidate_columns", pa.list_(pa.int32())),
         ("has_candidate", pa.bool_()),
+        ("answer_value", pa.float32()),
+        ("label", pa.int8()),
         ("length", pa.int32()),
+        ("cell_value", pa.list_(pa.float32())),
         *((name, pa.list_(pa.uint8() if name in _SMALL else pa.int32())) for name in ARRAYS),
     ]
 )

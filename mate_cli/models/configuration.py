@@ -10,7 +10,7 @@ from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
 HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
-KINDS = ("cell_selection", "span_reading")
+KINDS = ("cell_selection", "span_reading", "table_qa", "entailment")
 SPAN_HEADS = ("mlp", "linear")
 
 
@@ -27,6 +27,8 @@ class MateConfig(PretrainedConfig):
         histogram_row: the input has a row of value counts at the bottom of the table (SAT).
         kind: what the model predicts; max_span, span_head: of ``span_reading``, the longest span in pieces and what
             scores it.
+        num_aggregation_labels, temperature, init_cell_selection_weights_to_zero: of ``table_qa``, the operators on
+            cells (0: none), what token logits are divided by, and how the weights that score cells and columns start.
     """
 
     model_type = "mate"
@@ -55,6 +57,9 @@ class MateConfig(PretrainedConfig):
     kind: str = "cell_selection"
     max_span: int = 20
     span_head: str = "mlp"
+    num_aggregation_labels: int = 0
+    temperature: float = 1.0
+    init_cell_selection_weights_to_zero: bool = False
 
     def pattern(self) -> Pattern:
         """Which tokens each head attends to.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import pickle
 import re
@@ -22,12 +23,20 @@ from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import HEADS, KINDS, SPAN_HEADS, TYPE_VOCAB_SIZES, MateConfig
 from mate_cli.models.encoder import ACTIVATIONS
+from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.span_reading import MateForSpanReading
+from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.models.variants import ADDED_PARAMETERS
 
 MODELS: dict[str, type[MatePreTrainedModel]] = {
-    model.kind: model for model in (MateForCellSelection, MateForSpanReading)
+    model.kind: model
+    for model in (
+        MateForCellSelection,
+        MateForSpanReading,
+        MateForTableQuestionAnswering,
+        MateForSequenceClassification,
+    )
 }
 """The model of each kind of task."""
 
@@ -55,7 +64,7 @@ _SIZES = (
     "table_etc_radius",
     "max_span",
 )
-_SWITCHES = ("text_only", "histogram_row")
+_SWITCHES = ("text_only", "histogram_row", "init_cell_selection_weights_to_zero")
 _CONFIG_FIELDS = (
     *_SIZES,
     *_SWITCHES,
@@ -69,8 +78,15 @@ _CONFIG_FIELDS = (
     "row_heads_ratio",
     "kind",
     "span_head",
+    "num_aggregation_labels",
+    "temperature",
 )
-_CALLED = {"cell_selection": "a cell selector", "span_reading": "a reader"}
+_CALLED = {
+    "cell_selection": "a cell selector",
+    "span_reading": "a reader",
+    "table_qa": "a table question answerer",
+    "entailment": "an entailment model",
+}
 
 
 @dataclass(frozen=True)
@@ -296,6 +312,11 @@ def _config_fault(fields: dict[str, Any]) -> str | None:
     for name, known in choices.items():
         if fields.get(name, known[0]) not in known:
             return f"{name} is {fields[name]!r}, known are {', '.join(map(str, known))}"
+    labels, temperature = fields.get("num_aggregation_labels", 0), fields.get("temperature", 1.0)
+    if not isinstance(labels, int) or labels < 0:
+        return f"num_aggregation_labels is {labels!r}"
+    if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
+        return f"temperature is {temperature!r}"
     types = fields.get("type_vocab_sizes", TYPE_VOCAB_SIZES)
     if not isinstance(types, list | tuple) or len(types) != len(TYPE_VOCAB_SIZES):
         return f"type_vocab_sizes is {types!r}, not {len(TYPE_VOCAB_SIZES)} sizes"

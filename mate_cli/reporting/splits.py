@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,24 +31,42 @@ class SplitFacts:
 
 
 def statistics_table(facts: Sequence[SplitFacts]) -> RichTable:
-    """Questions, answer classes and table shapes, a column for each split."""
+    """What the data holds, a column for each split; what none of them has is left out."""
     table = _table("data", facts)
-    rows = [("questions", [f"{f.statistics.questions + f.encoded.report.missing_tables:,}" for f in facts])]
-    for name, title in SUBSETS.items():
-        rows.append((f"  {title}", [f"{f.statistics.subsets.get(name, 0):,}" for f in facts]))
-    rows += [
-        ("without a table", [f"{f.encoded.report.missing_tables:,}" for f in facts]),
-        ("tables", [f"{f.statistics.tables:,}" for f in facts]),
-        ("linked passages", [f"{f.statistics.linked_passages:,}" for f in facts]),
-        ("cells of a table", [f"{f.statistics.mean_cells:.1f}" for f in facts]),
-        ("passages of a table", [f"{f.statistics.mean_links:.1f}" for f in facts]),
-        ("words of a passage", [f"{f.statistics.mean_passage_words:.1f}" for f in facts]),
-        ("with a candidate cell", [f"{f.statistics.with_candidate:,}" for f in facts]),
-        ("with several", [f"{100 * f.statistics.ambiguity:.1f}%" for f in facts]),
-    ]
-    for name, values in rows:
-        table.add_row(name, *values)
+    own = [f.statistics for f in facts]
+    subsets = {title: [s.subsets.get(name, 0) for s in own] for name, title in SUBSETS.items()}
+    groups = {name: [s.groups.get(name, 0) for s in own] for s in own for name in s.groups}
+    _add_counts(table, {"statements" if any(s.statements for s in own) else "questions": [s.questions for s in own]})
+    _add_counts(table, subsets, indent=True)
+    _add_counts(table, groups, indent=True)
+    _add_counts(table, {"entailed": [s.entailed for s in own], "conversations": [s.conversations for s in own]})
+    table.add_row("without a table", *(f"{s.missing_tables:,}" for s in own))
+    _add_counts(table, {"tables": [s.tables for s in own], "linked passages": [s.linked_passages for s in own]})
+    table.add_row("cells of a table", *(f"{s.mean_cells:.1f}" for s in own))
+    if any(s.linked_passages for s in own):
+        table.add_row("passages of a table", *(f"{s.mean_links:.1f}" for s in own))
+        table.add_row("words of a passage", *(f"{s.mean_passage_words:.1f}" for s in own))
+    _add_answers(table, own)
     return table
+
+
+def _add_answers(table: RichTable, own: Sequence[SplitStatistics]) -> None:
+    """What is known of the answers: their cells, their values, or why neither."""
+    if any(s.with_candidate for s in own):
+        table.add_row("with answer cells", *(f"{s.with_candidate:,}" for s in own))
+        table.add_row("in several cells", *(f"{100 * s.ambiguity:.1f}%" for s in own))
+    reasons = {reason: [s.unsupervised.get(reason, 0) for s in own] for s in own for reason in s.unsupervised}
+    _add_counts(table, {"with a number to answer": [s.with_value for s in own]})
+    _add_counts(table, {"without supervision": [sum(s.unsupervised.values()) for s in own]})
+    _add_counts(table, reasons, indent=True)
+
+
+def _add_counts(table: RichTable, rows: Mapping[str, Sequence[int]], indent: bool = False) -> None:
+    """A row for each count; none where they are all zero."""
+    if any(any(counts) for counts in rows.values()):
+        for title, counts in rows.items():
+            if indent or any(counts):
+                table.add_row(f"  {title}" if indent else title, *(f"{count:,}" for count in counts))
 
 
 def encoding_table(facts: Sequence[SplitFacts]) -> RichTable:
@@ -64,7 +82,8 @@ def encoding_table(facts: Sequence[SplitFacts]) -> RichTable:
     table.add_row("tokens, mean", *(f"{r.mean_length:.0f}" for r in reports))
     for percentile in ("50", "90", "99", "100"):
         table.add_row(f"tokens uncut, {percentile}%", *(f"{r.full_length[percentile]:,}" for r in reports))
-    table.add_row("answer in input", *(f"{100 * r.answer_in_input_rate:.1f}%" for r in reports))
+    if any(f.statistics.linked_passages for f in facts):  # elsewhere an answer is whole cells, or is computed
+        table.add_row("answer in input", *(f"{100 * r.answer_in_input_rate:.1f}%" for r in reports))
     table.add_row("time", *(_time(f) for f in facts))
     return table
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from mate_cli.errors import UserError
+from mate_cli.tables.csv_file import read_records, read_text
 from mate_cli.tables.submission import check_ids
 from mate_cli.tables.table import Coordinate, Example
 
@@ -21,6 +21,9 @@ TaggedAnswer = tuple[tuple[str, str], ...]
 """Each gold answer of a question with its canonical form."""
 
 SQA_COLUMNS = ("id", "annotator", "position", "answer_coordinates")
+
+TAGGED = Path("tagged", "data")
+"""Where WikiTableQuestions' release keeps its tagged files."""
 
 _TAGGED_COLUMNS = ("id", "targetValue", "targetCanon")
 _ESCAPED = re.compile(r"\\([np\\])")
@@ -42,10 +45,10 @@ def read_wtq_predictions(path: Path, questions: Collection[str]) -> dict[str, tu
         UserError: it cannot be read, is not UTF-8, lacks one of ``questions``, answers another one, or one twice.
     """
     answers: dict[str, tuple[str, ...]] = {}
-    for number, line in enumerate(_read(path).removesuffix("\n").split("\n"), start=1):
+    for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), start=1):
         name, *texts = line.removesuffix("\r").split("\t")
         if name in answers:
-            raise UserError(f"{path}, line {number}: question {name} is answered twice")
+            raise UserError(f"{path}: line {number}: question {name} is answered twice")
         answers[name] = tuple(texts)
     check_ids(path, answers, questions, "a line with its id alone")
     return answers
@@ -59,12 +62,10 @@ def read_tagged(folder: Path) -> dict[str, TaggedAnswer]:
     """
     found: dict[str, TaggedAnswer] = {}
     for path in sorted(folder.glob("*.tagged")):
-        for number, row in _rows(path, _TAGGED_COLUMNS, quoting=csv.QUOTE_NONE):
+        for where, row in read_records(path, _TAGGED_COLUMNS, {"delimiter": "\t", "quoting": csv.QUOTE_NONE}):
             texts, forms = (_unescaped(row[column]) for column in _TAGGED_COLUMNS[1:])
             if len(texts) != len(forms):
-                raise UserError(
-                    f"{path}, line {number}: {len(texts)} values in targetValue, {len(forms)} in targetCanon"
-                )
+                raise UserError(f"{where}: {len(texts)} values in targetValue, {len(forms)} in targetCanon")
             found[row["id"]] = tuple(zip(texts, forms, strict=True))
     return found
 
@@ -93,12 +94,12 @@ def read_sqa_predictions(path: Path, examples: Collection[Example]) -> dict[str,
     """
     ids = {_name(*_key(example)): example.id for example in examples}
     cells: dict[str, frozenset[Coordinate]] = {}
-    for number, fields in _rows(path, SQA_COLUMNS):
+    for where, fields in read_records(path, SQA_COLUMNS, {"delimiter": "\t"}):
         name, places = _name(*(fields[column] for column in SQA_COLUMNS[:3])), fields["answer_coordinates"]
         if name in cells:
-            raise UserError(f"{path}, line {number}: question {name} is answered twice")
+            raise UserError(f"{where}: question {name} is answered twice")
         if not _PLACES.fullmatch(places):
-            raise UserError(f"{path}, line {number}: expected cells such as ['(0, 1)', '(2, 1)'], found {places[:60]}")
+            raise UserError(f"{where}: expected cells such as ['(0, 1)', '(2, 1)'], found {places[:60]!r}")
         cells[name] = frozenset((int(row), int(column)) for row, column in _PLACE.findall(places))
     check_ids(path, cells, ids, "[]")
     return {ids[name]: own for name, own in cells.items()}
@@ -112,32 +113,6 @@ def _key(example: Example) -> tuple[str, str, str]:
 
 def _name(sequence: str, annotator: str, position: str) -> str:
     return f"{sequence}, annotator {annotator}, position {position}"
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
-
-
-def _rows(path: Path, columns: Iterable[str], **dialect: Any) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a TSV file below its header, with their lines; all of ``columns`` are there."""
-    reader = csv.reader(io.StringIO(_read(path), newline=""), delimiter="\t", **dialect)
-    try:
-        header = next(reader, [])
-        if lacking := [column for column in columns if column not in header]:
-            raise UserError(f"{path}: column {lacking[0]} is missing; there have to be {', '.join(columns)}")
-        for fields in filter(None, reader):
-            if len(fields) < len(header):
-                raise UserError(
-                    f"{path}, line {reader.line_num}: {len(fields)} fields, the first line has {len(header)}"
-                )
-            yield reader.line_num, dict(zip(header, fields, strict=False))
-    except csv.Error as error:
-        raise UserError(f"{path}, line {reader.line_num}: not usable TSV ({error})") from error
 
 
 def _unescaped(values: str) -> list[str]:

@@ -16,31 +16,21 @@ from urllib.parse import unquote
 from mate_cli.errors import UserError
 from mate_cli.tables.answer_match import AnswerFinder
 from mate_cli.tables.json_file import JsonObject, read_json
+from mate_cli.tables.split import Layout, Split
 from mate_cli.tables.table import Cell, Coordinate, Example, Table
 
 _QUESTIONS = Path("released_data")
 _TABLES = Path("WikiTables-WithLinks", "tables_tok")
 _PASSAGES = Path("WikiTables-WithLinks", "request_tok")
-_SPLITS = ("train", "dev", "test")
-_HOW_TO_GET_IT = (
-    "put released_data/ (github.com/wenhuchen/HybridQA) and WikiTables-WithLinks/ "
-    "(github.com/wenhuchen/WikiTables-WithLinks) directly into data_dir"
+
+LAYOUT = Layout(
+    content="released_data/ (github.com/wenhuchen/HybridQA) and WikiTables-WithLinks/ "
+    "(github.com/wenhuchen/WikiTables-WithLinks)",
+    folders=(_QUESTIONS, _TABLES, _PASSAGES),
+    questions={
+        split: (_QUESTIONS / f"{split}.traced.json", _QUESTIONS / f"{split}.json") for split in ("train", "dev", "test")
+    },
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """The questions of one split, in the order of the file.
-
-    Attributes:
-        examples: questions of one table share its ``Table`` and its passages.
-        missing_tables: questions left out because a file of their table is not there.
-        questions: all questions of the split, with the ones left out.
-    """
-
-    examples: tuple[Example, ...]
-    missing_tables: int
-    questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +53,11 @@ class _LinkedTable:
     finder: AnswerFinder
 
 
-def question_file(data_dir: Path, split: str) -> Path:
-    """The file that holds the questions of ``split``: the traced one where there is one.
-
-    Raises:
-        UserError: ``data_dir`` is not in the official layout, or holds no such split.
-    """
-    check_layout(data_dir)
-    for name in (f"{split}.traced.json", f"{split}.json"):
-        if (data_dir / _QUESTIONS / name).is_file():
-            return data_dir / _QUESTIONS / name
-    found = [name for name in _SPLITS if list((data_dir / _QUESTIONS).glob(f"{name}.*json"))]
-    raise UserError(
-        f"{data_dir / _QUESTIONS}: neither {split}.traced.json nor {split}.json is there"
-        f" (splits found: {', '.join(found) or 'none'}); {_HOW_TO_GET_IT}"
-    )
+def split_files(data_dir: Path, split: str) -> list[Path]:
+    """The file of the questions, then the two of each table that it names."""
+    path = LAYOUT.question_file(data_dir, split)
+    tables = sorted({entry.text("table_id") for entry in _question_entries(path)})
+    return [path, *(file for table_id in tables for file in table_files(data_dir, table_id))]
 
 
 def table_files(data_dir: Path, table_id: str) -> tuple[Path, Path]:
@@ -92,8 +72,7 @@ def read_split(data_dir: Path, split: str) -> Split:
     Raises:
         UserError: a folder is missing, or a file is not valid JSON or not of the expected structure.
     """
-    path = question_file(data_dir, split)
-    entries = _question_entries(path)
+    entries = _question_entries(LAYOUT.question_file(data_dir, split))
     by_table: dict[str, list[int]] = {}
     for number, entry in enumerate(entries):
         by_table.setdefault(entry.text("table_id"), []).append(number)
@@ -113,24 +92,8 @@ def read_gold(data_dir: Path, split: str) -> dict[str, Gold]:
     Raises:
         UserError: as ``read_split``.
     """
-    entries = _question_entries(question_file(data_dir, split))
+    entries = _question_entries(LAYOUT.question_file(data_dir, split))
     return {entry.text("question_id"): _gold(entry) for entry in entries}
-
-
-def check_layout(data_dir: Path) -> None:
-    """Make sure that the three folders are there.
-
-    Raises:
-        UserError: one is missing, and what to put where.
-    """
-    for folder in (_QUESTIONS, _TABLES, _PASSAGES):
-        if (data_dir / folder).is_dir():
-            continue
-        if not data_dir.is_dir():
-            raise UserError(f"data_dir={data_dir}: there is no such folder; {_HOW_TO_GET_IT}")
-        inside = [child for child in sorted(data_dir.iterdir()) if (child / _TABLES).is_dir()]
-        way_out = f"did you mean data_dir={inside[0]}?" if inside else _HOW_TO_GET_IT
-        raise UserError(f"data_dir={data_dir}: {folder}/ is missing; {way_out}")
 
 
 def _question_entries(path: Path) -> list[JsonObject]:

@@ -27,6 +27,8 @@ def read_json(path: Path) -> Any:
         place = f"line {error.lineno}, column {error.colno} (character {error.pos} of {len(error.doc)})"
         hint = "truncated? " if error.pos >= len(error.doc.rstrip()) or "Unterminated" in error.msg else ""
         raise UserError(f"{path}: not valid JSON at {place}: {error.msg}; {hint}fetch the file again") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise UserError(f"{path}: not usable JSON ({error})") from error
     except RecursionError as error:
         raise UserError(f"{path}: not usable JSON, it is nested too deeply") from error
 

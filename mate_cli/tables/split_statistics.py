@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mate_cli.tables.table import Example, Table
+from mate_cli.tables.split import Split
+from mate_cli.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,19 +15,27 @@ class SplitStatistics:
     """Counts over a split. Means run over questions, as the paper's do: a table counts once a question.
 
     Attributes:
-        questions: all of them; subsets: by the official answer nodes (empty for a blind split).
+        questions: all of them; missing_tables: of them, those without a table, which count nowhere else.
+        subsets: by the official answer nodes (empty for a blind split); groups: by the official groups of tables.
         reasonings: by kind of reasoning, where the data names it.
+        conversations: distinct ones; statements: questions that are true or false; entailed: the true ones.
         tables: distinct tables; linked_passages: their distinct passages.
         mean_rows, mean_columns, mean_cells: of the body of a question's table.
         mean_links: distinct passages that a question's table links to.
         mean_passage_words: words of a passage, over ``linked_passages``.
         answered: questions with an answer field; with_candidate: those where a cell holds the answer;
-        ambiguous: those where more than one does.
+        ambiguous: those where more than one does; with_value: those whose answer is a number.
+        unsupervised: why no model can learn an answered question -> how many.
     """
 
     questions: int
+    missing_tables: int
     subsets: dict[str, int]
+    groups: dict[str, int]
     reasonings: dict[str, int]
+    conversations: int
+    statements: int
+    entailed: int
     tables: int
     linked_passages: int
     mean_rows: float
@@ -37,6 +46,8 @@ class SplitStatistics:
     answered: int
     with_candidate: int
     ambiguous: int
+    with_value: int
+    unsupervised: dict[str, int]
 
     @property
     def ambiguity(self) -> float:
@@ -44,16 +55,22 @@ class SplitStatistics:
         return self.ambiguous / self.answered if self.answered else 0.0
 
 
-def statistics(examples: Sequence[Example]) -> SplitStatistics:
-    """Count ``examples``; all zero for an empty split."""
+def statistics(split: Split) -> SplitStatistics:
+    """Count a split; all zero for an empty one."""
+    examples = split.examples
     tables = {id(example.table): example for example in examples}
     links = {key: _links(example.table) for key, example in tables.items()}
     passages = {text for example in tables.values() for text in example.passages.items()}
     answered = [example for example in examples if example.answers is not None]
     return SplitStatistics(
-        questions=len(examples),
+        questions=split.questions,
+        missing_tables=split.missing_tables,
         subsets=_count(example.subset for example in examples),
+        groups=_count(group for example in examples for group in example.groups),
         reasonings=_count(example.reasoning for example in examples),
+        conversations=len({example.conversation for example in examples if example.conversation}),
+        statements=sum(example.label is not None for example in examples),
+        entailed=sum(example.label == 1 for example in examples),
         tables=len(tables),
         linked_passages=len(passages),
         mean_rows=_mean([example.table.num_rows for example in examples]),
@@ -64,6 +81,8 @@ def statistics(examples: Sequence[Example]) -> SplitStatistics:
         answered=len(answered),
         with_candidate=sum(bool(example.candidates) for example in answered),
         ambiguous=sum(len(example.candidates) > 1 for example in answered),
+        with_value=sum(example.value is not None for example in answered),
+        unsupervised=_count(split.unsupervised.values()),
     )
 
 

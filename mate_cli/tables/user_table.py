@@ -1,98 +1,36 @@
-"""Reads a user's own table from a CSV file, for ``mate predict``."""
+"""Reads a user's own table, for ``mate predict``, in the format that the name of its file ends in."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
 
 from mate_cli.errors import UserError
-from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.table import Table
+from mate_cli.tables.user_csv import read_csv
+from mate_cli.tables.user_html import read_html
+from mate_cli.tables.user_json import read_json_table
+from mate_cli.tables.user_parquet import read_parquet
 
-MAX_ROWS = 8192
-"""A single column of this many rows fills the longest input that the models are measured with."""
+_READERS = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".html": read_html,
+    ".htm": read_html,
+    ".json": read_json_table,
+    ".parquet": read_parquet,
+}
 
-_MAX_LINE = 1 << 20
-_DELIMITERS = ("\t", ";", ",")  # where several fit, a comma is more likely to stand inside a number
-_LINES_TO_SNIFF = 20
 
-
-def read_csv(path: Path, max_rows: int = MAX_ROWS) -> Table:
-    """A table from a CSV file in UTF-8 whose fields are parted by commas, semicolons or tabs.
-
-    The first row is the header; headers may be empty or repeat. Blank lines are passed over.
+def read_table(path: Path) -> Table:
+    """The table of a file; a name without an ending is a CSV file's.
 
     Raises:
-        UserError: the file cannot be read or is no UTF-8 text; it has no header or no row; a row is not as
-            wide as the header; it has more than ``max_rows`` rows (found without reading the rest).
+        UserError: the ending is another one, or as the readers of the formats.
     """
-    try:
-        with path.open("rb") as file:
-            header, *rows = _rows(file, path, max_rows)
-    except OSError as error:
-        raise UserError(f"table={path}: cannot be read ({error.strerror})") from error
-    if not rows:
-        raise UserError(f"{path}: no rows below the header")
-    return Table(id=path.name, header=header, rows=tuple(rows), title=path.stem)
-
-
-def _rows(file: BinaryIO, path: Path, max_rows: int) -> list[tuple[Cell, ...]]:
-    """The header and the rows, all of one width."""
-    lines = _lines(file, path)
-    first = list(islice(lines, _LINES_TO_SNIFF))
-    reader = csv.reader(chain(first, lines), delimiter=_delimiter(first), strict=True)
-    rows: list[tuple[Cell, ...]] = []
-    try:
-        for fields in filter(None, reader):
-            if rows and len(fields) != len(rows[0]):
-                raise UserError(
-                    f"{path}: line {reader.line_num} has {_count(len(fields), 'field')}, "
-                    f"the header has {len(rows[0])}; quote a field that holds the delimiter"
-                )
-            if len(rows) > max_rows:
-                raise UserError(f"{path}: more than {max_rows} rows; ask about a table of at most {max_rows}")
-            rows.append(tuple(Cell(field.strip()) for field in fields))
-    except csv.Error as error:
-        raise UserError(f"{path}: line {reader.line_num} is not CSV ({error}); is a quote left open?") from error
-    if not rows:
-        raise UserError(f"{path}: the file is empty; its first line must be the header")
-    return rows
-
-
-def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
-    """The lines of the file as text; what is no text is reported with its line."""
-    number = 0
-    while raw := file.readline(_MAX_LINE):
-        number += 1
-        if len(raw) == _MAX_LINE:
-            raise UserError(f"{path}: line {number} is longer than {_MAX_LINE} bytes; is this a CSV file?")
-        try:
-            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(f"{path}: line {number} is not UTF-8; save the file as UTF-8") from error
-        if "\0" in text:
-            raise UserError(f"{path}: line {number} holds a NUL byte; this is not a text file in UTF-8")
-        yield text
-
-
-def _delimiter(lines: list[str]) -> str:
-    """The delimiter by which most of the first lines are as wide as the header; of equals, the widest."""
-
-    def fitness(delimiter: str) -> tuple[bool, int, int]:
-        widths = _widths(lines, delimiter) or [0]
-        return widths[0] > 1, sum(width == widths[0] for width in widths), widths[0]
-
-    return max(_DELIMITERS, key=fitness)
-
-
-def _widths(lines: Iterable[str], delimiter: str) -> list[int]:
-    try:
-        return [len(fields) for fields in csv.reader(lines, delimiter=delimiter) if fields]
-    except csv.Error:  # reported where the rows are read
-        return []
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    ending = path.suffix.lower() or ".csv"
+    if ending not in _READERS:
+        raise UserError(
+            f"table={path}: a table is a file in {', '.join(_READERS)}, not {ending}; save it as one of them"
+        )
+    return _READERS[ending](path)

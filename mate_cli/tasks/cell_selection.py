@@ -20,7 +20,7 @@ from mate_cli.encoding.source import SplitSource
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.table import Coordinate
-from mate_cli.tasks.grouped import logsumexp_by_group
+from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
 from mate_cli.tasks.task import Verdict
 
 Objective = Literal["mml", "hard_em", "uniform"]
@@ -145,12 +145,8 @@ def _mml_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
 
 
 def _hard_em_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
-    best = log_p.new_full((documents,), -torch.inf).scatter_reduce(0, document, log_p, "amax")
     place = torch.arange(len(log_p), device=log_p.device)
-    candidate_place = torch.where(log_p == best[document], place, len(log_p))
-    first = torch.full((documents,), len(log_p), device=log_p.device)
-    first = first.scatter_reduce(0, document, candidate_place, "amin")
-    return (place == first[document]).to(log_p.dtype)
+    return (place == first_best_by_group(log_p, document, documents)[document]).to(log_p.dtype)
 
 
 def _uniform_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:

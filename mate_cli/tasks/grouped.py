@@ -1,4 +1,4 @@
-"""Sums over groups of packed values: the cells of a document, the spans of a document."""
+"""Sums and maxima over groups of packed values: the cells of a document, its columns, its spans."""
 
 from __future__ import annotations
 
@@ -11,3 +11,12 @@ def logsumexp_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:
     peak = values.new_full((groups,), -torch.inf).scatter_reduce(0, group, values.detach(), "amax")
     total = values.new_zeros(groups).index_add(0, group, (values - peak[group]).exp())
     return total.log() + peak
+
+
+def first_best_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:
+    """The place of the largest of ``values`` in each group, int64 ``[groups]``; the first of equals, -1 for none."""
+    peak = values.new_full((groups,), -torch.inf).scatter_reduce(0, group, values, "amax")
+    place = torch.arange(len(values), device=values.device)
+    place = torch.where(values == peak[group], place, len(values))
+    first = torch.full((groups,), len(values), device=values.device).scatter_reduce(0, group, place, "amin")
+    return torch.where(first < len(values), first, -1)

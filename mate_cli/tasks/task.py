@@ -61,15 +61,15 @@ class Task(Protocol):
         """Which encoded rows (column name -> values) have a loss, bool ``[rows]``."""
         ...
 
-    def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
-        """The scores of whatever competes in a batch, float32 at least, ``[competitors]``."""
+    def logits(self, model: MatePreTrainedModel, batch: Batch) -> Any:
+        """The scores of whatever competes in a batch, float32 at least: a tensor or a named tuple of tensors."""
         ...
 
-    def losses(self, logits: Tensor, batch: Batch) -> Tensor:
+    def losses(self, logits: Any, batch: Batch) -> Tensor:
         """The loss of each example ``[examples]``; 0 where it is not scorable."""
         ...
 
-    def predictions(self, logits: Tensor, batch: Batch) -> Sequence[Prediction]:
+    def predictions(self, logits: Any, batch: Batch) -> Sequence[Prediction]:
         """One for each example, in order."""
         ...
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from mate_cli.config import EvaluateConfig
-from mate_cli.encoding.source import HybridQASource
+from mate_cli.encoding.source import DrawnSource
 from mate_cli.errors import UserError
 from mate_cli.metrics.cell_selection import KS
 from mate_cli.tables.hybridqa import Gold, read_gold
@@ -19,7 +19,7 @@ from mate_cli.tables.table import Example
 from mate_cli.tasks.pointr import ReadCell, WeightFit, choose, fit_weight
 from mate_cli.training.pointr import Pipeline, read_cells, select
 from mate_cli.training.run_folder import RunFolder, environment, make_folder, read_record, write_json
-from mate_cli.training.splits import DrawnSource, data_folder
+from mate_cli.training.splits import data_source
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,11 @@ def answer_split(config: EvaluateConfig, pipeline: Pipeline, weight: float | Non
     Raises:
         UserError: the data is not there.
     """
-    source = _source(config, pipeline)
+    trained = pipeline.reader.config
+    whole = data_source(trained.task, config.split, config.data_dir or trained.data_dir, config.paths)
+    source = whole if config.limit is None else DrawnSource(whole, config.limit)
     examples = source.read().examples
-    gold = read_gold(source.data_dir, source.split)
+    gold = read_gold(whole.data_dir, whole.split)
     if config.limit is not None:
         gold = {example.id: gold[example.id] for example in examples}
     selection = select(pipeline, source, examples, config.top, config.hardware, console)
@@ -116,14 +118,6 @@ def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
         if is_new:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
-
-
-def _source(config: EvaluateConfig, pipeline: Pipeline) -> HybridQASource:
-    trained = pipeline.reader.config
-    folder = data_folder(trained.task, config.data_dir or trained.data_dir, config.paths)
-    if config.limit is None:
-        return HybridQASource(folder, config.split)
-    return DrawnSource(folder, config.split, limit=config.limit)
 
 
 def _numbers(pipeline: Pipeline, top: int) -> dict[str, int | None]:

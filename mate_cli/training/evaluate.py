@@ -7,13 +7,13 @@ from typing import Any
 from rich.console import Console
 
 from mate_cli.config import HardwareConfig, TrainConfig
-from mate_cli.encoding.source import HybridQASource, SplitSource
+from mate_cli.encoding.source import BlankedSource, SplitSource
 from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers
 from mate_cli.training.evaluations import CellEvaluation, Evaluation, ReadingEvaluation
 from mate_cli.training.predictor import Predictor
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import BlankedSource, data_folder, open_split
+from mate_cli.training.splits import data_source, open_split
 from mate_cli.training.tasks import task_of
 
 _EVALUATIONS: dict[str, type[CellEvaluation] | type[ReadingEvaluation]] = {
@@ -36,11 +36,11 @@ def evaluate_run(
     Raises:
         UserError: the run has no model, it is another one than its configuration says, or the data is not there.
     """
-    source_type = BlankedSource if blank_question else HybridQASource
-    base = source_type(data_folder(config.task, data_dir or config.data_dir, config.paths), split)
-    predictions = predict_split(folder, config, hardware, task_of(config.task).source(base, training=False), console)
+    base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
+    asked = BlankedSource(base) if blank_question else base
+    predictions = predict_split(folder, config, hardware, task_of(config.task).source(asked, training=False), console)
     # The baselines read the questions in any case: they show what the model had to beat.
-    examples = HybridQASource(base.data_dir, split).read().examples
+    examples = base.read().examples
     return _EVALUATIONS[config.task.kind].of(examples, predictions)
 
 

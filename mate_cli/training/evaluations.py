@@ -10,7 +10,7 @@ from typing import Any
 from mate_cli.encoding.sentences import split_sentences
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.metrics.wtq import Value, gold_values
-from mate_cli.tables.answer_files import read_tagged
+from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.reading import question_id
 from mate_cli.tables.table import Example
 from mate_cli.tasks.cell_selection import CellPrediction
@@ -106,7 +106,7 @@ class DenotationEvaluation:
         cls, examples: Sequence[Example], predictions: dict[str, TableAnswer], data_dir: Path
     ) -> DenotationEvaluation:
         """Take the canonical gold values from the release's tagged files, where ``data_dir`` has them."""
-        tagged = read_tagged(data_dir / "tagged" / "data")
+        tagged = read_tagged(data_dir / TAGGED)
         return cls(tuple(examples), predictions, gold_values(examples, tagged))
 
 

@@ -17,7 +17,6 @@ from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, config_hash, to_plain
 from mate_cli.encoding.cache import EncodedSplit
-from mate_cli.encoding.source import HybridQASource
 from mate_cli.errors import UserError
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
@@ -26,7 +25,7 @@ from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import data_folder, encoding_options, open_split, without_ambiguous
+from mate_cli.training.splits import data_source, encoding_options, open_split, without_ambiguous
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
 
@@ -92,11 +91,11 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
     backend = training_backend(config, schedule)
-    folder_of_data = data_folder(config.task, config.data_dir, config.paths)
+    bases = [data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev")]
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
     task, options = task_of(config.task), encoding_options(config.task, schedule.max_tokens, model.config)
-    sources = (task.source(HybridQASource(folder_of_data, name), name == "train") for name in ("train", "dev"))
+    sources = (task.source(base, base.split == "train") for base in bases)
     train_split, dev_split = (open_split(source, vocabulary, options, config.paths, console) for source in sources)
     if not config.task.ambiguous:
         train_split = without_ambiguous(train_split, console)

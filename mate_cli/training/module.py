@@ -59,8 +59,8 @@ class TaskModule(pl.LightningModule):
         self._step_loss = 0.0
         self._verdicts: dict[str, Verdict] = {}
 
-    def forward(self, batch: Batch) -> Tensor:
-        """The scores of whatever competes in the batch, float32, see ``Task.logits``."""
+    def forward(self, batch: Batch) -> Any:
+        """The scores of whatever competes in the batch, float32 at least, see ``Task.logits``."""
         embeddings = self.model.get_submodule("tapas.embeddings")
         assert isinstance(embeddings, Embeddings)
         self.clamped_ids += int(embeddings.clamped(batch.token_types))
@@ -114,7 +114,7 @@ class TaskModule(pl.LightningModule):
 
     def predict(self, batch: Batch) -> Sequence[Prediction]:
         """What is predicted for each example of a batch."""
-        return self.task.predictions(self(batch).float(), batch)
+        return self.task.predictions(self(batch), batch)
 
     def configure_optimizers(self) -> Any:
         o = self.optimization

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from mate_cli.config import SELECTORS, HardwareConfig, PathsConfig, TrainConfig, load_run_config
 from mate_cli.encoding.sentences import split_sentences
-from mate_cli.encoding.source import HybridQASource, content_hash
+from mate_cli.encoding.source import SplitSource, content_hash
 from mate_cli.errors import UserError
 from mate_cli.metrics.baselines import tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.tables.reading import reading_example
@@ -119,7 +119,7 @@ def open_pipeline(selector: str, reader: str, paths: PathsConfig, untrained: Seq
 
 def select(
     pipeline: Pipeline,
-    source: HybridQASource,
+    source: SplitSource,
     examples: Sequence[Example],
     top: int,
     hardware: HardwareConfig,

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from mate_cli.config import SPLITS, PathsConfig, TaskConfig, cache_folder
+from mate_cli.config import PathsConfig, TaskConfig, cache_folder
 from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.source import HybridQASource, SplitSource, content_hash
+from mate_cli.encoding.source import DataSource, SplitSource, content_hash
 from mate_cli.errors import UserError
 from mate_cli.models.configuration import MateConfig
 from mate_cli.tables import sample
-from mate_cli.tables.hybridqa import Split, check_layout
-from mate_cli.tables.perturb import Perturbation, arrangements
+from mate_cli.tables.readers import READERS
 from mate_cli.training.tasks import task_of
 
 
+def data_source(task: TaskConfig, split: str, data_dir: str | None, paths: PathsConfig) -> DataSource:
+    """Where the questions of a split come from.
+
+    Raises:
+        UserError: as ``data_folder``.
+    """
+    return DataSource(task.reader, data_folder(task, data_dir, paths), split)
+
+
+def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> list[DataSource]:
+    """The splits that the data has, in their order.
+
+    Raises:
+        UserError: as ``data_folder``, the folder is not in the layout of its data, or it has no split.
+    """
+    folder = data_folder(task, data_dir, paths)
+    splits = READERS[task.reader].LAYOUT.present_splits(folder)
+    return [DataSource(task.reader, folder, split) for split in splits]
+
+
 def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> Path:
-    """The folder of a task's data in HybridQA's layout; the sample is generated on first use.
+    """The folder of a task's data; the sample is generated on first use.
 
     Raises:
         UserError: the task needs ``data_dir``, and there is none.
@@ -32,8 +50,8 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
         return _sample_folder(cache_folder(paths))
     if data_dir is None:
         raise UserError(
-            f"task={task.name} needs data_dir=DIR, a folder with released_data/ and WikiTables-WithLinks/ "
-            "(github.com/wenhuchen/HybridQA); to try mate without data: task=sample"
+            f"task={task.name} needs data_dir=DIR, a folder with {READERS[task.reader].LAYOUT.content}; "
+            "to try mate without data: task=sample"
         )
     return Path(data_dir).expanduser()
 
@@ -96,56 +114,6 @@ def without_ambiguous(split: EncodedSplit, console: Console) -> EncodedSplit:
     return replace(split, dataset=split.dataset.select(kept))
 
 
-class BlankedSource(HybridQASource):
-    """A split with its questions taken away: what can be guessed from the tables alone."""
-
-    def files(self) -> list[Path]:
-        """The split's own, and a name that no file bears, so that the cache tells the two apart."""
-        return [*super().files(), Path("questions taken away")]
-
-    def read(self) -> Split:
-        split = super().read()
-        return replace(split, examples=tuple(replace(example, question="") for example in split.examples))
-
-
-@dataclass(frozen=True)
-class DrawnSource(HybridQASource):
-    """A split of which so many questions are drawn at random, always the same ones, in their order."""
-
-    limit: int = field(kw_only=True)
-
-    def files(self) -> list[Path]:
-        """The split's own, and a name that no file bears, so that the cache tells the two apart."""
-        return [*super().files(), Path(f"{self.limit} questions drawn")]
-
-    def read(self) -> Split:
-        examples = super().read().examples
-        places = random.Random(0).sample(range(len(examples)), min(self.limit, len(examples)))
-        return Split(tuple(examples[place] for place in sorted(places)), missing_tables=0, questions=len(places))
-
-
-@dataclass(frozen=True)
-class PerturbedSource:
-    """A split with its tables changed in a way that answers should not depend on."""
-
-    base: SplitSource
-    perturbation: Perturbation
-
-    @property
-    def split(self) -> str:
-        return self.base.split
-
-    def files(self) -> list[Path]:
-        """Those of the split, and a name that no file bears, so that the cache tells one change from another."""
-        return [*self.base.files(), Path(str(self.perturbation))]
-
-    def read(self) -> Split:
-        before = self.base.read()
-        tables = arrangements(before.examples, self.perturbation)
-        examples = tuple(tables[example.table.id].applied(example) for example in before.examples)
-        return Split(examples, before.missing_tables, before.questions)
-
-
 def _sample_folder(cache: Path) -> Path:
     """The generated sample, made anew when its generator changes; complete or not there."""
     code = content_hash(sorted(Path(sample.__file__).parent.glob("*.py")))
@@ -167,16 +135,3 @@ def _sample_folder(cache: Path) -> Path:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
-
-
-def present_splits(folder: Path) -> list[str]:
-    """The splits that a data folder has, ``train`` first.
-
-    Raises:
-        UserError: it has none, or is not in HybridQA's layout.
-    """
-    check_layout(folder)
-    found = [split for split in SPLITS if list((folder / "released_data").glob(f"{split}.*json"))]
-    if not found:
-        raise UserError(f"{folder / 'released_data'} holds no questions: neither train.json nor dev.json nor test.json")
-    return found

@@ -5,8 +5,11 @@ from __future__ import annotations
 from mate_cli.config_task import TaskConfig
 from mate_cli.tables.reading import TrainingCells
 from mate_cli.tasks.cell_selection import CellSelection
+from mate_cli.tasks.entailment import EntailmentTask
 from mate_cli.tasks.span_reading import SpanReading
+from mate_cli.tasks.table_qa import TableQA
 from mate_cli.tasks.task import Task
+from mate_cli.tasks.weak_supervision import WeakSupervision
 
 
 def task_of(config: TaskConfig) -> Task:
@@ -24,4 +27,19 @@ def _span_reading(config: TaskConfig) -> Task:
     return SpanReading(span.max_span, span.head, config.input, cells)  # type: ignore[arg-type]
 
 
-_TASKS = {"cell_selection": _cell_selection, "span_reading": _span_reading}
+def _table_qa(config: TaskConfig) -> Task:
+    qa = config.qa
+    weak = WeakSupervision(qa.cell_select_pref, qa.huber_delta, qa.answer_loss_cutoff)
+    return TableQA(qa.temperature, qa.zero_head, weak if qa.aggregation else None)
+
+
+def _entailment(config: TaskConfig) -> Task:
+    return EntailmentTask()
+
+
+_TASKS = {
+    "cell_selection": _cell_selection,
+    "span_reading": _span_reading,
+    "table_qa": _table_qa,
+    "entailment": _entailment,
+}

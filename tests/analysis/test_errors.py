@@ -15,7 +15,7 @@ from mate_cli.cli import main
 from mate_cli.config import PathsConfig
 from mate_cli.reporting.error_page import MAX_ROWS, error_page, rows_to_show
 from mate_cli.reporting.errors import TO_ANNOTATE
-from mate_cli.tables.hybridqa import question_file
+from mate_cli.tables.hybridqa import LAYOUT
 from mate_cli.tables.table import Cell, Example, Table
 
 NASTY = "<script>alert(1)</script>"
@@ -143,10 +143,10 @@ def test_other_data_is_refused(trained, tmp_path, capsys):
     other = tmp_path / "data"
     (other / "released_data").mkdir(parents=True)
     (other / "WikiTables-WithLinks").symlink_to(trained.sample / "WikiTables-WithLinks")
-    questions = question_file(trained.sample, "test")
+    questions = LAYOUT.question_file(trained.sample, "test")
     (other / "released_data" / questions.name).write_text(json.dumps(json.loads(questions.read_text())[1:]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mate_cli.analysis.outcomes.data_folder", lambda *_: other)
+        patch.setattr("mate_cli.training.splits.data_folder", lambda *_: other)
         assert main(["analyze", "analysis=errors", f"run={trained.run}", "split=test"]) == 2
     assert "was scored on other questions than test has here" in capsys.readouterr().err
 

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from mate_cli.attention import PatternPlanner
 from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.encoding.encode import encode, row_of
-from mate_cli.encoding.features import TOKEN_TYPES, EncodingOptions
+from mate_cli.encoding.features import ARRAYS, TOKEN_TYPES, EncodingOptions
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.tables.columns import column_values
 from mate_cli.tables.table import Cell, Example, Table
 
 
 @st.composite
 def examples(draw: st.DrawFn) -> Example:
     rows, columns = draw(st.integers(0, 4)), draw(st.integers(1, 3))
-    texts = st.sampled_from(["red", "", "new york city", "players"])
+    texts = st.sampled_from(["red", "", "new york city", "players", "12", "1,950.5", "7 players"])
     lines = [tuple(Cell(draw(texts)) for _ in range(columns)) for _ in range(rows + 1)]
     places = [(row, column) for row in range(rows) for column in range(columns)]
     candidates = draw(st.sets(st.sampled_from(places))) if places else set()
@@ -73,6 +74,25 @@ def test_cells_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None
             assert expected[cell][:3] == (int(batch.document[token]), row - 1, column - 1)
 
 
+@settings(deadline=None)
+@given(many=st.lists(examples(), min_size=1, max_size=5))
+def test_values_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None:
+    """The numbers of the cells are beside the cells, row-major, document by document."""
+    batch = Collator(PatternPlanner(("full",)))(rows_of(many, tokenizer))
+    assert batch.cell_value.shape == batch.cell_document.shape
+    for number, example in enumerate(many):
+        expected = column_values(example.table).numbers.ravel()
+        np.testing.assert_array_equal(batch.cell_value[batch.cell_document == number], expected)
+
+
+def test_answers_and_labels(tokenizer: CellTokenizer) -> None:
+    table = Table("t", (Cell("x"),), ((Cell("12"),),))
+    known = Example("a", "who", table, value=0.1, label=0)
+    batch = Collator(PatternPlanner(("full",)))(rows_of([known, Example("b", "who", table)], tokenizer))
+    torch.testing.assert_close(batch.answer_value, torch.tensor([0.1, torch.nan]), rtol=0, atol=0, equal_nan=True)
+    assert batch.label.tolist() == [0, -1]
+
+
 def small_batch(tokenizer: CellTokenizer) -> Batch:
     table = Table("t", (Cell("x"), Cell("y")), ((Cell("red"), Cell("new york")),))
     example = Example("q", "who", table, candidates=((0, 1),))
@@ -81,9 +101,10 @@ def small_batch(tokenizer: CellTokenizer) -> Batch:
 
 def test_types(tokenizer: CellTokenizer) -> None:
     batch = small_batch(tokenizer)
-    for name in ("input_ids", "token_types", "positions", "document", "cell", "cell_document", "cell_row"):
+    for name in ("input_ids", "token_types", "positions", "document", "cell", "cell_document", "cell_row", "label"):
         assert getattr(batch, name).dtype == torch.int64, name
     assert batch.is_candidate.dtype == torch.bool
+    assert batch.cell_value.dtype == batch.answer_value.dtype == torch.float32
     assert batch.token_types.shape == (len(batch.input_ids), 7)
 
 
@@ -101,7 +122,7 @@ def test_batches_travel(tokenizer: CellTokenizer) -> None:
 def test_rows_from_arrow_may_have_other_integer_types(tokenizer: CellTokenizer) -> None:
     table = Table("t", (Cell("x"),), ((Cell("red"),),))
     (row,) = rows_of([Example("q", "who", table)], tokenizer)
-    small = {key: value.astype(np.uint8) if isinstance(value, np.ndarray) else value for key, value in row.items()}
+    small = row | {name: row[name].astype(np.uint8) for name in ARRAYS}  # type: ignore[attr-defined]
     one, other = Collator(PatternPlanner(("row",)))([row]), Collator(PatternPlanner(("row",)))([small])
     assert torch.equal(one.token_types, other.token_types)
     assert torch.equal(one.input_ids, other.input_ids)

@@ -19,16 +19,10 @@ from mate_cli.encoding.features import ARRAYS, EncodingOptions
 from mate_cli.encoding.source import content_hash
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
+from mate_cli.tables.split import Split
 from mate_cli.tables.table import Cell, Example, Table
 
 Open = Callable[..., EncodedSplit]
-
-
-@dataclass(frozen=True)
-class Split:
-    examples: tuple[Example, ...]
-    missing_tables: int
-    questions: int
 
 
 @dataclass
@@ -48,15 +42,16 @@ class Source:
 
 
 def make_examples() -> tuple[Example, ...]:
-    """Questions on tables in mixed order, one of which does not fit 30 tokens and one of which is cut."""
+    """Questions on tables in mixed order: one does not fit 30 tokens, one is cut, one has numbers."""
     examples = []
     for number in range(150):
         name = f"t{number % 50:02}"
         long = {7: 40, 8: 1}.get(number % 50, 2)
-        text = "x y z x y z x y z x y z x y z x y z x y z x y z x y z" if number % 50 == 8 else "new york"
+        text = {8: "x y z x y z x y z x y z x y z x y z x y z x y z x y z", 9: "7 red"}.get(number % 50, "new york")
         table = Table(name, (Cell("city"),), tuple((Cell(text),) for _ in range(long)))
         has = number % 3 > 0
-        examples.append(Example(f"q{number}", "who", table, ("york",), {}, ((0, 0),) if has else (), "table", "lookup"))
+        example = Example(f"q{number}", "who", table, ("york",), {}, ((0, 0),) if has else (), "table", "lookup")
+        examples.append(replace(example, value=number / 4, label=number % 2) if has else example)
     return tuple(examples)
 
 
@@ -99,10 +94,10 @@ def test_report(opened: Open) -> None:
     assert (report.cut, report.tokens_cut) == (3, 3)
     assert report.fits == 144
     assert report.share_fitting == 144 / 150
-    # Of three questions on each table two have a candidate; "york" is never in the cut table's cells.
+    # Of three questions on each table two have a candidate; "york" is not in the cells of the cut table and of numbers.
     assert report.with_candidate == 98
-    assert report.answer_in_input == 96
-    assert report.answer_in_input_rate == 96 / 152
+    assert report.answer_in_input == 94
+    assert report.answer_in_input_rate == 94 / 152
     assert report.full_length == {"50": 8, "75": 8, "90": 8, "95": 8, "99": 84, "100": 84}
     assert report.mean_length == pytest.approx((144 * 8 + 3 * 30) / 147)
 

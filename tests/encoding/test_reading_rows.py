@@ -20,6 +20,7 @@ from mate_cli.encoding.source import ReadingSource
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.models.weights import package_folder
 from mate_cli.tables.reading import TrainingCells, reading_example
+from mate_cli.tables.split import Split
 from mate_cli.tables.table import Cell, Example, Table
 
 PLANNER = PatternPlanner(("full",))
@@ -139,13 +140,6 @@ def test_a_cell_keeps_its_first_tokens(bert: CellTokenizer) -> None:
 
 
 @dataclass(frozen=True)
-class Questions:
-    examples: tuple[Example, ...]
-    missing_tables: int = 0
-    questions: int = 1
-
-
-@dataclass(frozen=True)
 class Source:
     file: Path
     split: str = "train"
@@ -153,9 +147,10 @@ class Source:
     def files(self) -> list[Path]:
         return [self.file]
 
-    def read(self) -> Questions:
+    def read(self) -> Split:
         table = Table("t", (Cell("h"),), ((Cell("Ann Lee", ("/a",)),), (Cell("Bob"),)))
-        return Questions((Example("q", "who?", table, ("Lee",), {"/a": "Ann Lee sings."}, ((0, 0),)),))
+        question = Example("q", "who?", table, ("Lee",), {"/a": "Ann Lee sings."}, ((0, 0),))
+        return Split((question,), missing_tables=0, questions=1)
 
 
 def test_rows_on_disk_are_the_rows(bert: CellTokenizer, tmp_path: Path) -> None:

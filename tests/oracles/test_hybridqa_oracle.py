@@ -123,7 +123,7 @@ def test_counts_of_the_shared_data(tmp_path: Path) -> None:
     }
     for name, (questions, subsets, tables) in expected.items():
         split = read_split(tmp_path / "hybridqa", name)
-        counted = statistics(split.examples)
+        counted = statistics(split)
         assert (split.questions, split.missing_tables, counted.tables) == (questions, 0, tables)
         assert counted.subsets == subsets
         if subsets:

@@ -58,16 +58,16 @@ WHOLE = "".join(f"nt-1\t{a}\t{p}\t[]\n" for a in (0, 1) for p in (0, 1))
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (HEAD.replace("position", "place") + WHOLE, "column position is missing"),
+        (HEAD.replace("position", "place") + WHOLE, "column 'position' is missing"),
         (HEAD + WHOLE[:-12], "questions have no answer, first nt-1, annotator 1, position 1"),
         (HEAD + WHOLE + "nt-2\t0\t0\t[]\n", "questions that the reference does not have, first nt-2"),
         (HEAD + WHOLE + "nt-1\t0\t0\t[]\n", "line 6: question nt-1, annotator 0, position 0 is answered twice"),
         (HEAD + "nt-1\t0\t0\t['(0, -1)']\n", "line 2: expected cells such as ['(0, 1)', '(2, 1)']"),
         (HEAD + "nt-1\t0\t0\t['(0, 1)' '(1, 1)']\n", "expected cells"),
         (HEAD + "nt-1\t0\t0\n", "line 2: 3 fields, the first line has 4"),
-        ("", "column id is missing"),
+        ("", "the file is empty"),
         (HEAD.encode() + b"\xff", "not UTF-8 at byte 41"),
-        (HEAD + "nt-1\t0\t0\t" + "x" * 200_000, "line 2: not usable TSV"),
+        (HEAD + "nt-1\t0\t0\t" + "x" * 200_000, "line 2: cannot be read (field larger"),
     ],
 )
 def test_broken_predictions_of_sqa(tmp_path, content, words):

@@ -11,8 +11,9 @@ import pytest
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking
 from mate_cli.metrics.cell_selection import score
 from mate_cli.tables.answer_match import candidate_cells, normalise
-from mate_cli.tables.hybridqa import Split, read_split
+from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.sample import write_sample
+from mate_cli.tables.split import Split
 
 SPLITS = ("train", "dev", "test")
 

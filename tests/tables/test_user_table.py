@@ -1,97 +1,209 @@
-"""The CSV reader of ``mate predict`` against Python's own csv module and against broken files."""
+"""A user's table in HTML, JSON or Parquet reads as the same table in CSV; broken files are one clear line."""
 
 from __future__ import annotations
 
-import csv
-import io
+import html
+import json
 import tempfile
+from datetime import date
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.errors import UserError
-from mate_cli.tables.user_table import MAX_ROWS, read_csv
+from mate_cli.tables import user_limits
+from mate_cli.tables.table import Table
+from mate_cli.tables.user_table import read_table
 
-_FIELD = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=12)
+_WORD = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs")), min_size=1, max_size=8)
+_GRID = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(_WORD, min_size=width, max_size=width), min_size=2, max_size=5)
+)
 
 
-def _table(folder: Path, content: bytes | str) -> Path:
-    path = folder / "cities.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def _texts(path: Path) -> list[list[str]]:
-    table = read_csv(path)
+def _texts(table: Table) -> list[list[str]]:
     return [[cell.text for cell in row] for row in (table.header, *table.rows)]
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(2, 5).flatmap(lambda width: st.lists(st.lists(_FIELD, min_size=width, max_size=width), min_size=2)),
-    st.sampled_from([",", ";", "\t"]),
-)
-def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: str) -> None:
-    # Only where no other delimiter stands in the text is the choice free of doubt.
-    rows = [[field.translate({ord(sign): "." for sign in ",;\t"}) for field in row] for row in rows]
-    text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(rows)
+def _read(folder: Path, name: str, content: bytes | str) -> list[list[str]]:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return _texts(read_table(path))
+
+
+@settings(max_examples=20, deadline=None)
+@given(_GRID)
+def test_every_format_holds_the_same_table(rows: list[list[str]]) -> None:
+    header = [f"{number} {text}" for number, text in enumerate(rows[0])]  # keys of an object differ
+    body = rows[1:]
+    expected = [[text.strip() for text in row] for row in (header, *body)]
+    page = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in (header, *body)
+    )
+    contents = {
+        "lists.json": json.dumps([header, *body]),
+        "object.json": json.dumps({"header": header, "rows": body}),
+        "objects.json": json.dumps([dict(zip(header, row, strict=True)) for row in body]),
+        "page.html": f"<table>{page}</table>",
+    }
     with tempfile.TemporaryDirectory() as folder:
-        assert _texts(_table(Path(folder), text.getvalue())) == [[f.strip() for f in row] for row in rows]
+        for name, content in contents.items():
+            assert _read(Path(folder), name, content) == expected
+        columns = [pa.array(column) for column in zip(*body, strict=True)]
+        pq.write_table(pa.table(columns, names=header), Path(folder, "t.parquet"))
+        assert _texts(read_table(Path(folder, "t.parquet"))) == expected
+
+
+def test_the_ending_says_the_format_and_none_is_csv(tmp_path: Path) -> None:
+    for name in ("t.csv", "t.tsv", "t.txt", "table", "T.CSV"):
+        assert _read(tmp_path, name, "a\tb\n1\t2\n") == [["a", "b"], ["1", "2"]]
+    assert read_table(tmp_path / "t.csv").title == "t"
+    with pytest.raises(UserError, match=r"t.xlsx: a table is a file in .csv, .*.parquet, not .xlsx; save it as one"):
+        _read(tmp_path, "t.xlsx", b"PK")
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"),
+    ("page", "expected"),
     [
-        ("City,Pop\nRome,2\n", [["City", "Pop"], ["Rome", "2"]]),
-        ("\ufeffCity;Pop, total\r\nRome;2,8\r\n", [["City", "Pop, total"], ["Rome", "2,8"]]),
-        ("City\tPop\nRome\t2", [["City", "Pop"], ["Rome", "2"]]),
-        ("City\nRome\n\nOslo\n", [["City"], ["Rome"], ["Oslo"]]),
-        ("a,a,\n1,,3\n", [["a", "a", ""], ["1", "", "3"]]),
-        ('a,b\n"two\nlines","say ""x"", y"\n', [["a", "b"], ["two\nlines", 'say "x", y']]),
+        # a header of two rows, a cell over two columns and one over two rows
+        (
+            "<thead><tr><th rowspan=2>City<th colspan=2>People</tr><tr><th>1990<th>2000</tr></thead>"
+            "<tr><td>Rome<td colspan=2>2</tr>",
+            [["City", "People 1990", "People 2000"], ["Rome", "2", "2"]],
+        ),
+        # no head: leading rows of <th>; the <th> of a row is a cell; end tags and empty rows are not needed
+        (
+            "<tr><th>a<th>b<tr><th rowspan='2'>x<td>1<tr><td>2<tr><td> <td>&nbsp;",
+            [["a", "b"], ["x", "1"], ["x", "2"]],
+        ),
+        # rowspan=0 lasts to the end, and a short row is filled
+        (
+            "<tr><td>a<td>b<td>c<tr><td rowspan=0>1<td>2<td>3<tr><td>4",
+            [["a", "b", "c"], ["1", "2", "3"], ["1", "4", ""]],
+        ),
+        # a cell that hangs behind the end of a short row
+        (
+            "<tr><td>a<td>b<td>c<tr><td>1<td>2<td rowspan=2>3<tr><td>4",
+            [["a", "b", "c"], ["1", "2", "3"], ["4", "", "3"]],
+        ),
+        # tags go, breaks part words, characters are themselves, scripts say nothing
+        (
+            "<tr><th>a</th></tr><tr><td><b>x</b>y<br>z &amp; <i>&lt;b&gt;</i><script>if (1 < 2) n()</script></td></tr>",
+            [["a"], ["xy z & <b>"]],
+        ),
+        # every row is a header: the first one is
+        ("<tr><th>a</th></tr><tr><th>b</th></tr>", [["a"], ["b"]]),
+        ("<tr><td>a</td></tr><tr><td colspan=0 rowspan=x>b</td></tr>", [["a"], ["b"]]),
     ],
 )
-def test_delimiters_byte_order_mark_and_quotes(tmp_path: Path, content: str, expected: list[list[str]]) -> None:
-    assert _texts(_table(tmp_path, content)) == expected
+def test_html_headers_spans_and_tags(tmp_path: Path, page: str, expected: list[list[str]]) -> None:
+    assert _read(tmp_path, "t.html", f"<p>before</p><table>{page}</table> after") == expected
+    assert _read(tmp_path, "t.htm", f"<TABLE class=x>{page}") == expected
+
+
+def test_the_largest_table_of_a_page(tmp_path: Path) -> None:
+    small, large = ("".join(f"<tr><td>{n}</td></tr>" for n in range(size)) for size in (2, 5))
+    page = f"<table>{small}</table><table><caption> Some <b>towns</b></caption>{large}</table><table>{small}</table>"
+    assert len(_read(tmp_path, "t.html", page)) == 5
+    assert read_table(tmp_path / "t.html").title == "Some towns"
+    nested = f"<table><tr><td>x<table>{large}</table>y</td></tr><tr><td>z</td></tr></table>"
+    assert _read(tmp_path, "t.html", nested)[1] == ["1"]
+    outer = f"<table><tr><td>a</td></tr><tr><td>x<table>{small}</table>y</td></tr>" + "<tr><td>b</td></tr>" * 3
+    assert _read(tmp_path, "t.html", outer)[1] == ["xy"]
+
+
+def test_values_of_json(tmp_path: Path) -> None:
+    rows = '[{"a": 1, "b": null}, {"b": 2.5, "c": true}, {"c": "x", "a": NaN}]'
+    assert _read(tmp_path, "t.json", rows) == [["a", "b", "c"], ["1", "", ""], ["", "2.5", "true"], ["", "", "x"]]
+
+
+def test_values_of_parquet(tmp_path: Path) -> None:
+    columns = {
+        "n": pa.array([1, None]),
+        "f": pa.array([2.5, float("nan")]),
+        "nan": pa.array([float("nan"), float("nan")]),
+        "d": pa.array([date(2001, 2, 3), None]),
+        "b": pa.array([True, False]),
+        "s": pa.array(["x", None]).dictionary_encode(),
+        "none": pa.array([None, None]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    first, second = ["1", "2.5", "", "2001-02-03", "true", "x", ""], ["", "", "", "", "false", "", ""]
+    assert _texts(read_table(tmp_path / "t.parquet")) == [list(columns), first, second]
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("name", "content", "message"),
     [
-        (b"", "the file is empty"),
-        (b"\n\n", "the file is empty"),
-        (b"City,Pop\n", "no rows below the header"),
-        (b"City,Pop\nRome,2\nOslo,1,x\n", "line 3 has 3 fields, the header has 2"),
-        (b'City,Pop\n"a\nb",2\nOslo\n', "line 4 has 1 field, the header has 2"),
-        (b"City,Pop\nRome,\xe92\n", "line 2 is not UTF-8"),
-        ("City,Pop\nRome,2\n".encode("utf-16"), "line 1 is not UTF-8"),
-        (b"City,Pop\nRome,\x002\n", "line 2 holds a NUL byte"),
-        (b'City,Pop\nRome,"2\nOslo,1\n', "is a quote left open?"),
-        (b"x" * (1 << 21), "line 1 is longer than"),
+        ("t.html", "<p>no table", "there is no <table> with cells in this page"),
+        ("t.html", "<table><tr></tr></table>", "there is no <table> with cells in this page"),
+        ("t.html", "<table><tr><th>a</th></tr></table>", "no rows below the header"),
+        ("t.html", "<table><tr><td colspan=2000>a</td></tr></table>", "more than 1024 columns"),
+        ("t.html", b"<table>\xe9", "not UTF-8 at byte 7; save the page as UTF-8"),
+        ("t.json", "", "not valid JSON"),
+        ("t.json", "[]", "expected a list of objects, a list of lists or {header, rows}, found an empty list"),
+        ("t.json", "3", "expected a list of objects, a list of lists or {header, rows}, found 3"),
+        ("t.json", '{"a": [1]}', "key 'header' is missing"),
+        ("t.json", '{"header": ["a"], "rows": 3}', "key 'rows': expected a list, found int"),
+        ("t.json", '{"header": ["a"], "rows": [3]}', "row 1: expected a list of cells, found 3"),
+        ("t.json", '{"header": [], "rows": []}', "the table has no columns"),
+        ("t.json", '[["a", "b"], ["1"]]', "row 1 has 1 cells, the header has 2"),
+        ("t.json", '[["a"]]', "no rows below the header"),
+        ("t.json", '["a", "b"]', "the header: expected a list of cells, found a text"),
+        ("t.json", '[{"a": 1}, [2]]', "row 2: expected a JSON object, found list"),
+        ("t.json", '[{"a": {"b": 1}}]', "row 1, key 'a': expected a text or a number, found an object"),
+        ("t.json", "[[" + "9" * 5000 + "]]", "not usable JSON"),
+        ("t.parquet", b"PAR1 and no more", "not a Parquet file that can be read"),
+        ("t.parquet", b"", "not a Parquet file that can be read"),
     ],
 )
-def test_broken_files_are_one_clear_line(tmp_path: Path, content: bytes, message: str) -> None:
-    path = _table(tmp_path, content)
+def test_broken_files_are_one_clear_line(tmp_path: Path, name: str, content: bytes | str, message: str) -> None:
     with pytest.raises(UserError) as error:
-        read_csv(path)
+        _read(tmp_path, name, content)
     assert message in str(error.value)
-    assert str(path) in str(error.value)
+    assert str(tmp_path / name) in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path) -> None:
-    for path in (tmp_path / "no.csv", tmp_path):
-        with pytest.raises(UserError, match="cannot be read"):
-            read_csv(path)
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": [[1], [2]]}, "column 'a' is of type list<"),
+        ({"a": [b"\xff", b"x"]}, "column 'a' is of type binary"),
+        ({}, "the table has no columns"),
+        ({"a": pa.array([], pa.int64())}, "no rows below the header"),
+        ({str(n): [1] for n in range(1025)}, "more than 8192 rows or 1024 columns"),
+        ({"n": list(range(8193))}, "more than 8192 rows or 1024 columns"),
+    ],
+)
+def test_parquet_columns_that_are_no_table(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with pytest.raises(UserError, match=message) as error:
+        read_table(tmp_path / "t.parquet")
+    assert "\n" not in str(error.value)
 
 
-def test_too_many_rows_fail_before_the_rest_is_read(tmp_path: Path) -> None:
-    rest = b"\xff not text" * 10  # would be reported if it were reached
-    path = _table(tmp_path, b"n\n" + b"1\n" * (MAX_ROWS + 100) + rest)
-    with pytest.raises(UserError, match=f"more than {MAX_ROWS} rows"):
-        read_csv(path)
-    assert read_csv(_table(tmp_path, b"n\n" + b"1\n" * MAX_ROWS)).num_rows == MAX_ROWS
-    with pytest.raises(UserError, match="more than 3 rows"):
-        read_csv(_table(tmp_path, b"n\n1\n2\n3\n4\n"), max_rows=3)
+@pytest.mark.parametrize("name", ["t.csv", "t.html", "t.json", "t.parquet"])
+def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        read_table(tmp_path / name)
+    (tmp_path / name).mkdir()
+    with pytest.raises(UserError, match="cannot be read"):
+        read_table(tmp_path / name)
+
+
+def test_too_many_rows_or_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [["n"]] + [["1"]] * (user_limits.MAX_ROWS + 1)
+    page = "<table>" + "<tr><td>1</td></tr>" * len(rows)
+    for name, content in (("t.json", json.dumps(rows)), ("t.html", page)):
+        with pytest.raises(UserError, match=f"more than {user_limits.MAX_ROWS} rows"):
+            _read(tmp_path, name, content)
+        monkeypatch.setattr(user_limits, "_MAX_BYTES", 1 << 10)
+        with pytest.raises(UserError, match="larger than 0 MiB; ask about a smaller table"):
+            _read(tmp_path, name, content)
+        monkeypatch.undo()

@@ -13,13 +13,13 @@ import pytest
 
 from mate_cli.cli import main
 from mate_cli.config import PathsConfig, TaskConfig
-from mate_cli.encoding.source import HybridQASource, content_hash
+from mate_cli.encoding.source import DataSource, DrawnSource, content_hash
 from mate_cli.metrics.baselines import tfidf_cell_ranking
 from mate_cli.metrics.hybridqa import exact_match, f1
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.reading import reading_text
 from mate_cli.tables.table import Example
-from mate_cli.training.splits import DrawnSource, data_folder
+from mate_cli.training.splits import data_folder
 from tests.training.conftest import TINY
 
 Mate = Callable[..., int]
@@ -275,15 +275,16 @@ def test_a_reader_does_not_answer_alone(
 
 
 def test_a_drawn_part_of_a_split(data: Path) -> None:
-    whole, drawn = HybridQASource(data, "train"), DrawnSource(data, "train", limit=30)
+    whole = DataSource("sample", data, "train")
+    drawn = DrawnSource(whole, 30)
     ids = [example.id for example in whole.read().examples]
     part = [example.id for example in drawn.read().examples]
     assert part == [example.id for example in drawn.read().examples]
     assert part == sorted(set(part), key=ids.index)
     assert len(part) == drawn.read().questions == 30
     assert ids.index(part[-1]) > len(ids) // 2  # not the first ones
-    assert [e.id for e in DrawnSource(data, "train", limit=10**6).read().examples] == ids
-    files = [content_hash(source.files()) for source in (whole, drawn, DrawnSource(data, "train", limit=31))]
+    assert [e.id for e in DrawnSource(whole, 10**6).read().examples] == ids
+    files = [content_hash(source.files()) for source in (whole, drawn, DrawnSource(whole, 31))]
     assert len(set(files)) == 3
 
 

@@ -1,0 +1,122 @@
+"""The heads that answer by cells of one column and an operator on them, as TAPAS has them (spec 3.1, 3.2).
+
+There is a logit for every cell and column, however many the table has (the release's end at 64 rows and 32 columns).
+Header cells are numbered behind the body cells of a batch, in the order of their columns; all of these are *places*.
+Shapes: T tokens, H width, D documents, L columns of all documents, P places (body cells, then L header cells).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization as init
+
+from mate_cli.attention import Plan
+from mate_cli.models.cell_selection import mean_by_cell
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MateModel, MatePreTrainedModel
+
+
+class Grid(NamedTuple):
+    """Which token is of which cell, which cell of which column, which column of which document; all int64.
+
+    Attributes:
+        place: ``[T]``, -1 in questions and histogram rows.
+        column: ``[P]``; document: ``[L]``.
+        first: ``[D]``, the first token of each document.
+    """
+
+    place: Tensor
+    column: Tensor
+    document: Tensor
+    first: Tensor
+
+
+class TableLogits(NamedTuple):
+    """
+    Attributes:
+        places: ``[P]``, the mean of the token logits of each cell.
+        columns: ``[L]``; operators: ``[D, labels]``, no labels where the model has no aggregation.
+    """
+
+    places: Tensor
+    columns: Tensor
+    operators: Tensor
+
+
+def grid_of(token_types: Tensor, document: Tensor, cell: Tensor, cell_document: Tensor, cell_column: Tensor) -> Grid:
+    """The grid of a packed batch.
+
+    Args:
+        token_types: int64 ``[T, 7]``; document, cell: int64 ``[T]``, the body cell -1 where none.
+        cell_document, cell_column: int64 ``[cells]``, columns counted from 0 in each document.
+    """
+    segment, column, row = token_types[:, :3].unbind(1)
+    documents = torch.arange(int(document[-1]) + 1, device=document.device)
+    in_table = segment == 1
+    width = torch.zeros_like(documents).scatter_reduce(0, document, column * in_table, "amax")
+    start = width.cumsum(0) - width
+    column_document = documents.repeat_interleave(width)
+    header = len(cell_document) + start[document] + column - 1
+    columns = torch.arange(len(column_document), device=document.device)
+    return Grid(
+        torch.where(in_table & (row == 0), header, cell),
+        torch.cat([start[cell_document] + cell_column, columns]),
+        column_document,
+        torch.searchsorted(document, documents),
+    )
+
+
+class MateForTableQuestionAnswering(MatePreTrainedModel):
+    """Scores cells, columns and operators; parameter names as in ``transformers.TapasForQuestionAnswering``."""
+
+    kind: ClassVar[str] = "table_qa"
+
+    def __init__(self, config: MateConfig) -> None:
+        super().__init__(config)
+        self.tapas = MateModel(config)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.output_weights = nn.Parameter(torch.empty(config.hidden_size))
+        self.output_bias = nn.Parameter(torch.empty([]))
+        self.column_output_weights = nn.Parameter(torch.empty(config.hidden_size))
+        self.column_output_bias = nn.Parameter(torch.empty([]))
+        if config.num_aggregation_labels:
+            self.aggregation_classifier = nn.Linear(config.hidden_size, config.num_aggregation_labels)
+        self.post_init()
+
+    def forward(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, grid: Grid, plan: Plan) -> TableLogits:
+        """Logits of a packed batch, float32 at least, under autocast too.
+
+        Args:
+            input_ids, positions: int64 ``[T]``; token_types: int64 ``[T, 7]``.
+        """
+        states = self.tapas.encode(input_ids, token_types, positions, plan)
+        # Few numbers: bfloat16 would cost digits and save no time.
+        with torch.autocast(states.device.type, enabled=False):
+            states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))
+            return self.score(states, self.tapas.pooler(states[grid.first]), grid)
+
+    def score(self, states: Tensor, pooled: Tensor, grid: Grid) -> TableLogits:
+        """The heads alone; states: float ``[T, H]``; pooled: float ``[D, H]``."""
+        states = self.dropout(states)
+        token_logits = (states @ self.output_weights + self.output_bias) / self.config.temperature
+        column_logits = states @ self.column_output_weights + self.column_output_bias
+        places = len(grid.column)
+        by_place = mean_by_cell(column_logits, grid.place, places)
+        return TableLogits(
+            mean_by_cell(token_logits, grid.place, places),
+            mean_by_cell(by_place, grid.column, len(grid.document)),
+            self.aggregation_classifier(pooled) if self.config.num_aggregation_labels else pooled[:, :0],
+        )
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module is self:
+            deviation = 0.0 if self.config.init_cell_selection_weights_to_zero else self.config.initializer_range
+            for weights in (self.output_weights, self.column_output_weights):
+                init.normal_(weights, 0.0, deviation)
+            for bias in (self.output_bias, self.column_output_bias):
+                init.zeros_(bias)

@@ -1,0 +1,74 @@
+"""Character-separated files of a release: every mistake names the file and the line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mate_cli.errors import UserError
+from mate_cli.tables.table import Cell, Table
+
+Dialect = Mapping[str, Any]
+"""What ``csv.reader`` is told of the dialect of a file."""
+
+
+def read_records(path: Path, columns: Sequence[str], dialect: Dialect) -> Iterator[tuple[str, dict[str, str]]]:
+    """Where each record stands, for messages, and its fields by the names in the file's first line.
+
+    Raises:
+        UserError: the file cannot be read, one of ``columns`` is missing, or a record is not as wide as the first line.
+    """
+    (_, header), *rows = _rows(path, dialect)
+    for column in columns:
+        if column not in header:
+            raise UserError(f"{path}: column {column!r} is missing; the first line names {', '.join(header)[:200]}")
+    for line, fields in rows:
+        yield f"{path}: line {line}", dict(zip(header, fields, strict=True))
+
+
+def read_table(
+    path: Path, table_id: str, dialect: Dialect, title: str = "", clean: Callable[[str], str] = str
+) -> Table:
+    """A table whose header is the first line; ``clean`` is applied to the texts of its body.
+
+    Raises:
+        UserError: the file cannot be read, or a row is not as wide as the header.
+    """
+    (_, header), *rows = _rows(path, dialect)
+    body = tuple(tuple(Cell(clean(text)) for text in fields) for _, fields in rows)
+    return Table(table_id, tuple(map(Cell, header)), body, title)
+
+
+def _rows(path: Path, dialect: Dialect) -> list[tuple[int, list[str]]]:
+    """The rows, each with the line it ends on, at least one and all of one width; blank lines are passed over."""
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), **dialect)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        for fields in filter(None, reader):
+            rows.append((reader.line_num, fields))
+            if len(fields) != len(rows[0][1]):
+                raise UserError(
+                    f"{path}: line {reader.line_num}: {len(fields)} fields, the first line has {len(rows[0][1])}"
+                )
+    except csv.Error as error:
+        raise UserError(f"{path}: line {reader.line_num}: cannot be read ({error})") from error
+    if not rows:
+        raise UserError(f"{path}: the file is empty; fetch it again")
+    return rows
+
+
+def read_text(path: Path) -> str:
+    """The content of a text file in UTF-8, with its line ends as they are.
+
+    Raises:
+        UserError: the file cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it again") from error

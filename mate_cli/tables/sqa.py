@@ -1,0 +1,114 @@
+"""Reads SQA (Iyyer et al., 2017) in its official layout: conversations about tables, answered by cells.
+
+- random-split-1-train.tsv, random-split-1-dev.tsv, test.tsv: the questions, one a record
+- table_csv/<name>.csv: the tables
+
+An answer is its cells, named by the data. A question of a conversation learns from the answer cells of the one before
+it, if that one is there: the test set as it can be had has gaps.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+from mate_cli.errors import UserError
+from mate_cli.tables.csv_file import read_records, read_table
+from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.table import Coordinate, Example, Table
+
+_COLUMNS = ("id", "annotator", "position", "question", "table_file", "answer_coordinates", "answer_text")
+_TABS = {"delimiter": "\t"}
+_COORDINATE = re.compile(r"\((\d+), ?(\d+)\)")
+
+LAYOUT = Layout(
+    content="the *.tsv files and table_csv/ of the SQA release (Microsoft Research Sequential Question Answering)",
+    folders=(Path("table_csv"),),
+    questions={
+        "train": (Path("random-split-1-train.tsv"),),
+        "dev": (Path("random-split-1-dev.tsv"),),
+        "test": (Path("test.tsv"),),
+    },
+)
+
+
+def split_files(data_dir: Path, split: str) -> list[Path]:
+    """The file of the questions, then those of the tables that it names."""
+    path = LAYOUT.question_file(data_dir, split)
+    names = {record["table_file"] for _, record in read_records(path, _COLUMNS, _TABS)}
+    return [path, *(data_dir / name for name in sorted(names))]
+
+
+def read_split(data_dir: Path, split: str) -> Split:
+    """Read one split; each table is read once, and a question whose table is missing is counted and left out.
+
+    Raises:
+        UserError: a file is missing or not of the expected structure, or an answer lies outside its table.
+    """
+    records = list(read_records(LAYOUT.question_file(data_dir, split), _COLUMNS, _TABS))
+    tables: dict[str, Table | None] = {}
+    examples: list[Example] = []
+    answered: dict[tuple[str, int], tuple[Coordinate, ...]] = {}
+    for where, record in records:
+        name = record["table_file"]
+        if name not in tables:
+            tables[name] = read_table(data_dir / name, name, {}) if (data_dir / name).is_file() else None
+        table = tables[name]
+        if table is not None:
+            example = _example(record, where, table, answered)
+            answered[example.conversation, example.position] = example.candidates
+            examples.append(example)
+    return Split(tuple(examples), missing_tables=len(records) - len(examples), questions=len(records))
+
+
+def _example(
+    record: dict[str, str], where: str, table: Table, answered: dict[tuple[str, int], tuple[Coordinate, ...]]
+) -> Example:
+    conversation, position = f"{record['id']}-{record['annotator']}", _position(record["position"], where)
+    return Example(
+        id=f"{conversation}_{position}",
+        question=record["question"],
+        table=table,
+        answers=tuple(_texts(record, "answer_text", where)),
+        candidates=_cells(record, where, table),
+        conversation=conversation,
+        position=position,
+        previous=answered.get((conversation, position - 1), ()),
+    )
+
+
+def _position(text: str, where: str) -> int:
+    if not re.fullmatch(r"\d{1,6}", text):
+        raise UserError(f"{where}, column 'position': expected a number from 0, found {text[:80]!r}")
+    return int(text)
+
+
+def _cells(record: dict[str, str], where: str, table: Table) -> tuple[Coordinate, ...]:
+    cells = set()
+    for text in _texts(record, "answer_coordinates", where):
+        match = _COORDINATE.fullmatch(text)
+        if match is None:
+            raise UserError(f"{where}, column 'answer_coordinates': expected '(row, column)', found {text[:80]!r}")
+        row, column = map(int, match.groups())
+        if row >= table.num_rows or column >= table.num_columns:
+            raise UserError(
+                f"{where}, column 'answer_coordinates': {text} lies outside {table.id}, a table of {table.num_rows} "
+                f"rows and {table.num_columns} columns"
+            )
+        cells.add((row, column))
+    return tuple(sorted(cells))
+
+
+def _texts(record: dict[str, str], column: str, where: str) -> list[str]:
+    """A list of texts as Python writes it."""
+    try:
+        value: Any = ast.literal_eval(record[column])
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        value = None
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return value
+    raise UserError(
+        f"{where}, column {column!r}: expected a list of texts like ['a', 'b'], found {record[column][:80]!r}"
+    )

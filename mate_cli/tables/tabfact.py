@@ -1,0 +1,122 @@
+"""Reads TabFact (Chen et al., 2020) in its official layout: statements that a table entails or refutes.
+
+- collected_data/r1_training_all.json and r2_training_all.json, with data/{train,val,test}_id.json: the statements as
+  they were written, which the release of TAPAS reads; taken where they are there
+- tokenized_data/{train,val,test}_examples.json: else the same statements in lower case, as lemmas
+- data/all_csv/<table>: the tables, cells parted by "#"
+- data/{simple,complex}_ids.json, data/small_test_id.json: tables whose statements are scored apart
+
+All of the statement files are ``{table: [statements, labels, caption]}``. Val is our dev.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mate_cli.errors import UserError
+from mate_cli.tables.csv_file import read_table
+from mate_cli.tables.json_file import JsonObject, read_json
+from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.table import Example
+
+_TABLES = Path("data", "all_csv")
+_WRITTEN = tuple(Path("collected_data", f"{round}_training_all.json") for round in ("r1", "r2"))
+_NAMES = {"train": "train", "dev": "val", "test": "test"}
+_GROUPS = {"simple": "simple_ids.json", "complex": "complex_ids.json", "small": "small_test_id.json"}
+_HASHES = {"delimiter": "#"}
+
+LAYOUT = Layout(
+    content="data/ and tokenized_data/ or collected_data/ of TabFact (github.com/wenhuchen/Table-Fact-Checking)",
+    folders=(_TABLES,),
+    questions={split: (_WRITTEN[0], Path("tokenized_data", f"{name}_examples.json")) for split, name in _NAMES.items()},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """The statements about one table."""
+
+    table: str
+    texts: tuple[str, ...]
+    labels: tuple[int, ...]
+    caption: str
+
+    def __add__(self, other: _Statements) -> _Statements:
+        return _Statements(self.table, self.texts + other.texts, self.labels + other.labels, self.caption)
+
+
+def split_files(data_dir: Path, split: str) -> list[Path]:
+    """The files of the statements and of the groups, then those of the tables that they name."""
+    statements = _statement_files(data_dir, split)
+    groups = (data_dir / "data" / file for file in _GROUPS.values())
+    tables = (data_dir / _TABLES / own.table for own in _statements(data_dir, split))
+    return [*statements, *groups, *tables]
+
+
+def read_split(data_dir: Path, split: str) -> Split:
+    """Read one split; a statement whose table is missing is counted and left out.
+
+    Raises:
+        UserError: a file is missing or not of the expected structure, or a label is neither 0 nor 1.
+    """
+    groups = {name: _table_ids(data_dir / "data" / file) for name, file in _GROUPS.items()}
+    examples: list[Example] = []
+    statements = 0
+    for own in _statements(data_dir, split):
+        statements += len(own.texts)
+        if (data_dir / _TABLES / own.table).is_file():
+            of_table = tuple(name for name, tables in groups.items() if own.table in tables)
+            examples += _examples(data_dir, own, of_table)
+    return Split(tuple(examples), missing_tables=statements - len(examples), questions=statements)
+
+
+def _statement_files(data_dir: Path, split: str) -> list[Path]:
+    """The files of the statements, and where they are not of this split alone, that of its tables, last."""
+    path = LAYOUT.question_file(data_dir, split)
+    if path != data_dir / _WRITTEN[0]:
+        return [path]
+    return [*(data_dir / file for file in _WRITTEN), data_dir / "data" / f"{_NAMES[split]}_id.json"]
+
+
+def _statements(data_dir: Path, split: str) -> list[_Statements]:
+    """The statements of a split, by table; a few tables have some in both rounds."""
+    first, *more = _statement_files(data_dir, split)
+    if not more:
+        return list(_read_statements(first))
+    second, ids = more
+    tables, found = _table_ids(ids), dict[str, _Statements]()
+    for own in (*_read_statements(first), *_read_statements(second)):
+        if own.table in tables:
+            found[own.table] = found[own.table] + own if own.table in found else own
+    return list(found.values())
+
+
+def _read_statements(path: Path) -> Iterator[_Statements]:
+    content = JsonObject.of(read_json(path), str(path))
+    for table in content:
+        where, entry = f"{path}, key {table!r}", content.list(table)
+        match entry:
+            case [list(texts), list(labels), str(caption)] if all(isinstance(text, str) for text in texts):
+                pass
+            case _:
+                raise UserError(f"{where}: expected [statements, labels, caption], found {str(entry)[:80]}")
+        if wrong := [label for label in labels if label not in (0, 1)]:
+            raise UserError(f"{where}: expected labels 0 (refuted) and 1 (entailed), found {str(wrong[0])[:80]}")
+        if len(texts) != len(labels):
+            raise UserError(f"{where}: {len(texts)} statements have {len(labels)} labels")
+        yield _Statements(table, tuple(texts), tuple(map(int, labels)), caption)
+
+
+def _examples(data_dir: Path, own: _Statements, groups: tuple[str, ...]) -> Iterator[Example]:
+    table = read_table(data_dir / _TABLES / own.table, own.table, _HASHES, own.caption)
+    for number, (text, label) in enumerate(zip(own.texts, own.labels, strict=True)):
+        yield Example(id=f"{own.table}_{number}", question=text, table=table, groups=groups, label=label)
+
+
+def _table_ids(path: Path) -> frozenset[str]:
+    names = read_json(path)
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise UserError(f"{path}: expected a list of table names, found {str(names)[:80]}")
+    return frozenset(names)

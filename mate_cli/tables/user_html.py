@@ -1,0 +1,163 @@
+"""Reads a user's own table from an HTML page, a saved Wikipedia page for instance.
+
+Of several tables it is the one with the most cells. Its header is what ``<thead>`` holds, or else the first rows that
+are all ``<th>``, or else the first row; of several header rows, a column joins its texts. A cell that spans rows or
+columns stands in each of them. Tags go, a line break is a blank; rows without any text go too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+from mate_cli.errors import UserError
+from mate_cli.tables.table import Table
+from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_file, table_of, too_many_rows
+
+_BREAKS = ("br", "p", "div", "li", "hr")
+_SILENT = ("script", "style")
+
+
+def read_html(path: Path) -> Table:
+    """The largest table of an HTML page in UTF-8.
+
+    Raises:
+        UserError: it cannot be read or is too large, or there is no table with a row below its header.
+    """
+    check_file(path)
+    try:
+        page = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save the page as UTF-8") from error
+    parser = _Parser()
+    parser.feed(page)
+    tables = parser.finished()
+    if not any(table.size for table in tables):
+        raise UserError(f"{path}: there is no <table> with cells in this page")
+    return _table(path, max(tables, key=lambda table: table.size))
+
+
+@dataclass(slots=True)
+class _Cell:
+    is_header: bool
+    columns: int
+    rows: int
+    parts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.parts).split())
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table as its tags come; ``text`` is where what is read next belongs."""
+
+    rows: list[tuple[bool, list[_Cell]]] = field(default_factory=list)
+    caption: list[str] = field(default_factory=list)
+    text: list[str] | None = None
+    in_head: bool = False
+    in_row: bool = False
+
+    @property
+    def size(self) -> int:
+        return sum(len(cells) for _, cells in self.rows)
+
+    def start(self, tag: str, attributes: dict[str, str | None]) -> None:
+        if tag in ("thead", "tbody", "tfoot"):
+            self.in_head, self.in_row = tag == "thead", False
+        elif tag == "caption":
+            self.text = self.caption
+        elif tag in ("td", "th"):
+            if not self.in_row:
+                self.start("tr", {})
+            cell = _Cell(tag == "th", _span(attributes, "colspan"), _span(attributes, "rowspan"))
+            self.rows[-1][1].append(cell)
+            self.text = cell.parts
+        elif tag == "tr":
+            self.rows.append((self.in_head, []))
+            self.in_row, self.text = True, None
+
+    def end(self, tag: str) -> None:
+        if tag in ("td", "th", "tr", "caption"):
+            self.text = None
+        if tag in ("tr", "thead", "tbody", "tfoot"):
+            self.in_row = False
+        if tag == "thead":
+            self.in_head = False
+
+
+class _Parser(HTMLParser):
+    """Collects the tables of a page; one inside another is a table of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: list[_Table] = []
+        self._closed: list[_Table] = []
+        self._silent = False
+
+    def finished(self) -> list[_Table]:
+        self.close()
+        return self._closed + self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._silent = tag in _SILENT
+        if tag == "table":
+            self._open.append(_Table())
+        elif self._open:
+            self._open[-1].start(tag, dict(attrs))
+        if tag in _BREAKS:
+            self.handle_data(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent = False
+        if self._open:
+            self._open[-1].end(tag)
+            if tag == "table":
+                self._closed.append(self._open.pop())
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1].text is not None and not self._silent:
+            self._open[-1].text.append(data)
+
+
+def _table(path: Path, table: _Table) -> Table:
+    if len(table.rows) > 2 * MAX_ROWS:  # some may be header or empty
+        raise too_many_rows(path)
+    heads = [in_head or all(cell.is_header for cell in cells) for in_head, cells in table.rows if cells]
+    grid = list(_grid(path, table))
+    width = max(map(len, grid))
+    grid = [row + [""] * (width - len(row)) for row in grid]
+    count = heads.index(False) if False in heads else 1
+    header = [" ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*grid[: max(count, 1)], strict=True)]
+    rows = [row for row in grid[max(count, 1) :] if any(row)]
+    return table_of(path, header, rows, " ".join("".join(table.caption).split()))
+
+
+def _grid(path: Path, table: _Table) -> Iterator[list[str]]:
+    """The texts of each row that has cells, those that span several repeated."""
+    hanging: dict[int, tuple[int, str]] = {}  # column -> in how many more rows the cell above stands, and its text
+    for cells in filter(None, (cells for _, cells in table.rows)):
+        row: list[str] = []
+        below = {column: (more - 1, text) for column, (more, text) in hanging.items()}
+        for cell in cells:
+            while len(row) in hanging:
+                row.append(hanging[len(row)][1])
+            below.update((len(row) + place, (cell.rows - 1, cell.text)) for place in range(cell.columns))
+            row += [cell.text] * cell.columns
+            if len(row) > MAX_COLUMNS:
+                raise UserError(f"{path}: more than {MAX_COLUMNS} columns; ask about a table of at most {MAX_COLUMNS}")
+        row += [hanging.get(column, (0, ""))[1] for column in range(len(row), max(hanging, default=-1) + 1)]
+        hanging = {column: (more, text) for column, (more, text) in below.items() if more > 0}
+        yield row
+
+
+def _span(attributes: dict[str, str | None], name: str) -> int:
+    """How many rows or columns a cell spans; 0 rows are all that follow, as the standard has it."""
+    digits = (attributes.get(name) or "1").strip()
+    span = int(digits) if digits.isdecimal() and len(digits) < 6 else 1
+    if span == 0:
+        return MAX_ROWS if name == "rowspan" else 1
+    return span

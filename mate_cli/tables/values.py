@@ -1,0 +1,156 @@
+"""Numbers and dates in a text, as the release finds them (spec 6.2).
+
+Three kinds of spans hold values: digits with commas, decimals and a sign after a blank; single words that are numbers
+("1e5", "3rd", "seven", "fifth"); dates of 16 English notations with a year from 1700 to 2016. A currency, a per cent
+sign or a unit beside a number is passed over; a range or a score gives both its numbers. A span inside a longer one
+gives nothing ("5" in "5 May"); a year alone is both a number and a date.
+
+Two deliberate differences from the release, which there are slips: "fifth" is 5 (the release knows "fith"), and "Sept"
+is a month however it is written (the release knows it in capitals, in texts that it has put in lower case). What else
+is odd stays, as weights learn from it: slashed dates are three numbers, "Feb 29" without a year is no date, "$-2" is 2.
+
+The standard library only: parsers such as dateutil or dateparser guess notations that the release does not read,
+and follow the locale or today's date.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterator
+from datetime import date
+from functools import lru_cache
+from typing import NamedTuple
+
+from mate_cli.tables.text import normalize_for_match
+
+
+class Date(NamedTuple):
+    """A date of which at least one field is known; None where one is not."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+
+
+Value = float | Date
+"""A number, as exact as float32 holds it and maybe infinite, or a date."""
+
+
+class Span(NamedTuple):
+    """The values of ``text[begin:end]``: a number, a date, or for a year both in this order."""
+
+    begin: int
+    end: int
+    values: tuple[Value, ...]
+
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH_NUMBERS = {name: number for number, name in enumerate(_MONTHS, start=1)}
+_MONTH_NUMBERS |= {name[:3]: number for name, number in _MONTH_NUMBERS.items()} | {"sept": 9}
+_CARDINALS = "zero one two three four five six seven eight nine ten eleven twelve"
+_ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_NUMBER_WORDS = {word: float(n) for words in (_CARDINALS, _ORDINALS) for n, word in enumerate(words.split())}
+_YEARS = range(1700, 2017)
+
+_NUMBER = re.compile(r"(?:(?:^|\s)[+-])?(?:\.\d+|\d+(?:,\d{3})*(?:\.\d*)?)")
+_WORD = re.compile(r"[^\W_]+")
+_MAY_HOLD_VALUE = re.compile("|".join((r"\d", *_NUMBER_WORDS, *_MONTHS)))
+_MAY_HOLD_DATE = re.compile("|".join((r"\d{4}", *(name[:3] for name in _MONTHS))))
+
+_FIELDS = {
+    "YEAR": r"(?P<year>\d{4})",
+    "MONTH": rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})",
+    "NAME": rf"(?P<month>{'|'.join(_MONTHS)})",
+    "NUMBER": r"(?P<month>\d{1,2})",
+    "DAY": r"(?P<day>\d{1,2})",
+    "WEEKDAY": "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
+}
+_NOTATIONS = (
+    *("NAME", "YEARs?", "MONTH YEAR", "MONTH DAY", "DAY MONTH", "MONTH DAY, YEAR", "DAY MONTH YEAR"),
+    *("WEEKDAY, MONTH DAY", "NUMBER-DAY-YEAR", "YEAR-NUMBER-DAY", "YEAR-NUMBER", r"DAY\.NUMBER\.YEAR"),
+)
+
+
+def _compiled(notation: str) -> re.Pattern[str]:
+    regex = re.sub("[A-Z]+", lambda field: _FIELDS[field.group()], notation)
+    return re.compile(rf"(?<![^\W_]){regex}(?![^\W_])")
+
+
+_DATES = tuple(map(_compiled, _NOTATIONS))
+
+
+@lru_cache(maxsize=1 << 16)
+def find_values(text: str) -> tuple[Value, ...]:
+    """The values of a text, left to right."""
+    return tuple(value for span in find_spans(normalize_for_match(text)) for value in span.values)
+
+
+def find_spans(text: str) -> list[Span]:
+    """The spans of a text that hold values, left to right; none within another.
+
+    Args:
+        text: as ``normalize_for_match`` leaves it.
+    """
+    if _MAY_HOLD_VALUE.search(text) is None:
+        return []
+    found: dict[tuple[int, int], tuple[Value, ...]] = {place: (number,) for place, number in _numbers(text)}
+    for place, day in _dates(text):
+        found[place] = (*found.get(place, ()), day)
+    kept: list[Span] = []
+    reach = -1  # sorted so, a span is within an earlier one if it ends no later than any before it
+    for begin, end in sorted(found, key=lambda place: (place[0], -place[1])):
+        if end > reach:
+            kept.append(Span(begin, end, found[begin, end]))
+            reach = end
+    return kept
+
+
+def _numbers(text: str) -> Iterator[tuple[tuple[int, int], float]]:
+    for match in _NUMBER.finditer(text):
+        number = _as_number(match.group())
+        if number is not None:
+            yield match.span(), number
+    for match in _WORD.finditer(text):
+        word = match.group()
+        number = _NUMBER_WORDS[word] if word in _NUMBER_WORDS else _as_number(word)
+        if number is not None:
+            yield match.span(), number
+
+
+def _as_number(word: str) -> float | None:
+    digits = word[:-2] if word.endswith(("st", "nd", "rd", "th")) else word
+    try:
+        number = float(digits.replace(",", ""))
+    except ValueError:
+        return None
+    return array("f", [number])[0] if math.isfinite(number) else None
+
+
+def _dates(text: str) -> Iterator[tuple[tuple[int, int], Date]]:
+    # No notation ends as it begins, so matches of one never overlap and ``finditer`` passes over none.
+    for notation in _DATES if _MAY_HOLD_DATE.search(text) else ():
+        for match in notation.finditer(text):
+            day = _as_date(match.groupdict())
+            if day is not None:
+                yield match.span(), day
+
+
+def _as_date(fields: dict[str, str | None]) -> Date | None:
+    year, month, day = (fields.get(name) for name in Date._fields)
+    read = Date(
+        int(year) if year else None,
+        (_MONTH_NUMBERS.get(month) or int(month)) if month else None,
+        int(day) if day else None,
+    )
+    if read.year is not None and read.year not in _YEARS:
+        return None
+    try:
+        date(read.year or 1900, 1 if read.month is None else read.month, 1 if read.day is None else read.day)
+    except ValueError:
+        return None
+    return read

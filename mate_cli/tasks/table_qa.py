@@ -1,0 +1,209 @@
+"""Questions answered by cells of one column (SQA) and an operator on them (WikiTableQuestions); spec 3.3, 3.4, 3.7.
+
+A column is chosen by a softmax over the columns of the table, then its cells, each for itself; the header cell learns
+with them to be left out. Cells are packed as ``mate_cli.models.table_qa`` numbers them: *places*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from mate_cli.encoding.batch import Batch
+from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.source import SplitSource
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.table_qa import Grid, TableLogits, grid_of
+from mate_cli.tables.table import Coordinate
+from mate_cli.tasks.cell_selection import candidates_of
+from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
+from mate_cli.tasks.task import Verdict
+from mate_cli.tasks.weak_supervision import OPERATORS, WeakSupervision, expected_result
+
+
+@dataclass(frozen=True, slots=True)
+class TableAnswer:
+    """The cells that answer a question, and what is done with them.
+
+    Attributes:
+        cells: the chosen cells, of one column, row-major; probabilities: theirs, each above 0.5.
+        aggregation: one of ``OPERATORS``; NONE where the model has no aggregation.
+        aggregation_probability: of the operator; 1 where the model has no aggregation.
+    """
+
+    id: str
+    cells: tuple[Coordinate, ...]
+    probabilities: tuple[float, ...]
+    aggregation: str = OPERATORS[0]
+    aggregation_probability: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TableQA:
+    """The task of a table question answerer (checklist 118 to 120), see ``mate_cli.tasks.task.Task``.
+
+    Attributes:
+        temperature: what token logits are divided by; zero_head: whether new weights of cells and columns start at 0.
+        weak: how operators are learnt from the answers alone; None: the model has none.
+    """
+
+    temperature: float = 1.0
+    zero_head: bool = False
+    weak: WeakSupervision | None = None
+    kind: str = "table_qa"
+    metric: str = "accuracy"
+
+    @property
+    def title(self) -> str:
+        return "exact cells" if self.weak is None else "exact cells or result"
+
+    def prepare_model(self, config: MateConfig) -> None:
+        config.kind, config.temperature = self.kind, self.temperature
+        config.num_aggregation_labels = 0 if self.weak is None else len(OPERATORS)
+        config.init_cell_selection_weights_to_zero = self.zero_head
+
+    def encoding(self, options: EncodingOptions) -> EncodingOptions:
+        return options
+
+    def source(self, split: SplitSource, training: bool) -> SplitSource:
+        return split
+
+    def scorable(self, rows: Any) -> np.ndarray:
+        has_cells = np.asarray(rows["has_candidate"], dtype=bool)
+        return has_cells if self.weak is None else has_cells | np.isfinite(np.asarray(rows["answer_value"]))
+
+    def logits(self, model: MatePreTrainedModel, batch: Batch) -> TableLogits:
+        logits: TableLogits = model(
+            input_ids=batch.input_ids,
+            token_types=batch.token_types,
+            positions=batch.positions,
+            grid=_grid(batch),
+            plan=batch.plan,
+        )
+        return logits
+
+    def losses(self, logits: TableLogits, batch: Batch) -> Tensor:
+        grid = _grid(batch)
+        selection, has_cells = selection_loss(logits, grid, batch.is_candidate)
+        if self.weak is None:
+            return selection
+        cells = len(batch.cell_document)
+        probability = cell_probabilities(logits, grid)[:cells]
+        expected = expected_result(logits.operators, probability, batch.cell_value, batch.cell_document)
+        computes = self.weak.computes(logits.operators, batch.answer_value, has_cells)
+        losses = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
+        return torch.where(computes | has_cells, losses + torch.where(computes, 0.0, selection), 0.0)
+
+    def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:
+        probability = cell_probabilities(logits, _grid(batch))[: len(batch.cell_document)]
+        chosen = (probability > 0.5).nonzero().squeeze(1)
+        parts = (batch.cell_document, batch.cell_row, batch.cell_column, probability)
+        found: list[list[tuple[Coordinate, float]]] = [[] for _ in batch.ids]
+        for document, row, column, own in zip(*(part[chosen].tolist() for part in parts), strict=True):
+            found[document].append(((row, column), own))
+        return [
+            TableAnswer(example, tuple(place for place, _ in own), tuple(p for _, p in own), *operator)
+            for example, own, operator in zip(batch.ids, found, _best_operators(logits.operators), strict=True)
+        ]
+
+    def verdicts(self, predictions: Sequence[TableAnswer], batch: Batch) -> list[Verdict]:
+        """Right: the very cells of the answer, or its value where that is known and the cells' values are.
+
+        Stricter than the official denotation, which compares texts: another cell with the same text is wrong here.
+        """
+        candidates, values = candidates_of(batch), _values_of(batch)
+        return [
+            Verdict(
+                answer.id,
+                1.0,
+                _selects(answer, candidates[answer.id])
+                or (self.weak is not None and math.isclose(_result(answer, own), value, rel_tol=1e-6)),
+            )
+            for answer, own, value in zip(predictions, values, batch.answer_value.tolist(), strict=True)
+        ]
+
+
+def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tuple[Tensor, Tensor]:
+    """What the choice of column and cells costs (spec 3.3, one column).
+
+    The column is the one with most tokens in cells of the answer, the first of equals. The other cells of the answer
+    count for nothing.
+
+    Args:
+        is_candidate: bool ``[cells]``, the body cells of the answer.
+
+    Returns:
+        the loss of each document ``[documents]``, 0 where no cell is of the answer (the release: 10,000), and whether
+        one is, bool ``[documents]``.
+    """
+    documents = len(grid.first)
+    is_answer = torch.cat([is_candidate, torch.zeros_like(grid.document, dtype=torch.bool)])
+    column = _answer_columns(grid, is_answer)
+    found = column >= 0
+    log_p = logits.columns - logsumexp_by_group(logits.columns, grid.document, documents)[grid.document]
+    document = found.nonzero().squeeze(1)
+    loss = log_p.new_zeros(documents).index_add(0, document, -log_p[column[document]])
+    competes = grid.column == column[grid.document[grid.column]]
+    wrong = F.binary_cross_entropy_with_logits(logits.places, is_answer.to(log_p.dtype), reduction="none")
+    document = grid.document[grid.column[competes]]
+    total = loss.new_zeros(documents).index_add(0, document, wrong[competes])
+    count = loss.new_zeros(documents).index_add(0, document, torch.ones_like(wrong[competes]))
+    return loss + total / count.clamp(min=1), found
+
+
+def cell_probabilities(logits: TableLogits, grid: Grid) -> Tensor:
+    """That each place is chosen, ``[places]``: 0 outside the likeliest column of its table (the first of equals)."""
+    best = first_best_by_group(logits.columns.detach(), grid.document, len(grid.first))
+    return torch.where(grid.column == best[grid.document[grid.column]], logits.places.sigmoid(), 0.0)
+
+
+def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:
+    """The column of each document with most tokens in ``is_answer`` ``[places]``, -1 where there is none."""
+    columns = torch.zeros(len(grid.document), device=grid.column.device)
+    column = grid.column[grid.place.clamp(min=0)]
+    labelled = is_answer[grid.place.clamp(min=0)] & (grid.place >= 0)
+    columns = columns.index_add(0, column, labelled.to(columns.dtype))
+    best = first_best_by_group(columns, grid.document, len(grid.first))
+    return torch.where((best >= 0) & (columns[best.clamp(min=0)] > 0), best, -1)
+
+
+def _grid(batch: Batch) -> Grid:
+    return grid_of(batch.token_types, batch.document, batch.cell, batch.cell_document, batch.cell_column)
+
+
+def _best_operators(logits: Tensor) -> list[tuple[str, float]]:
+    if logits.shape[1] == 0:
+        return [(OPERATORS[0], 1.0)] * len(logits)
+    probability, label = logits.softmax(1).max(1)
+    return [(OPERATORS[k], p) for k, p in zip(label.tolist(), probability.tolist(), strict=True)]
+
+
+def _values_of(batch: Batch) -> list[dict[Coordinate, float]]:
+    """The numbers in the cells of each example, NaN where there is none."""
+    values: list[dict[Coordinate, float]] = [{} for _ in batch.ids]
+    parts = (batch.cell_document, batch.cell_row, batch.cell_column, batch.cell_value)
+    for document, row, column, value in zip(*(part.tolist() for part in parts), strict=True):
+        values[document][row, column] = value
+    return values
+
+
+def _selects(answer: TableAnswer, candidates: set[Coordinate]) -> bool:
+    return answer.aggregation == OPERATORS[0] and bool(answer.cells) and set(answer.cells) == candidates
+
+
+def _result(answer: TableAnswer, value: Mapping[Coordinate, float]) -> float:
+    """The answer as a number; NaN where it is none."""
+    numbers = [value[cell] for cell in answer.cells]
+    if answer.aggregation == "COUNT":
+        return len(numbers)
+    if not numbers or (answer.aggregation == "NONE" and len(numbers) > 1):
+        return math.nan
+    return sum(numbers) / (len(numbers) if answer.aggregation == "AVERAGE" else 1)

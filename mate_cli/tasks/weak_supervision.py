@@ -1,0 +1,81 @@
+"""Learning to compute with cells from the answer alone: WikiTableQuestions (spec 3.4, checklist 119).
+
+An answer that is a number may be the result of an operator on cells that nobody names. The model gives an expected
+result, over its choice of cells and operator, and learns from how far that is from the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+OPERATORS = ("NONE", "SUM", "AVERAGE", "COUNT")
+"""What may be done with the chosen cells, in the order of the labels; NONE: they are the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeakSupervision:
+    """What decides between selecting and computing, and how far from the answer a result may be.
+
+    Attributes:
+        cell_select_pref: an answer that is a number and stands in the table is selected while the operators'
+            probability is at most this.
+        huber_delta: errors up to this count squared, those above by their size.
+        answer_loss_cutoff: examples whose answer loss is above this learn nothing from their result; None: all learn.
+    """
+
+    cell_select_pref: float = 0.5
+    huber_delta: float = 1.0
+    answer_loss_cutoff: float | None = None
+
+    def computes(self, operators: Tensor, answer: Tensor, has_cells: Tensor) -> Tensor:
+        """Which examples learn to compute their answer, rather than to select it; bool ``[examples]``.
+
+        An answer that is no finite number is never computed.
+
+        Args:
+            operators: logits ``[examples, 4]``; answer: float ``[examples]``; has_cells: bool ``[examples]``.
+        """
+        mass = operators.detach().softmax(1)[:, 1:].sum(1)
+        return answer.isfinite() & ~((mass <= self.cell_select_pref) & has_cells)
+
+    def losses(self, operators: Tensor, expected: Tensor, answer: Tensor, computes: Tensor) -> Tensor:
+        """What the choice of operator and, where it computes, the result cost each example, ``[examples]``."""
+        error = torch.where(computes, expected - answer, 0.0)
+        result = huber(error, self.huber_delta)
+        losses = operator_loss(operators, computes) + result
+        if self.answer_loss_cutoff is None:
+            return losses
+        return torch.where(result <= self.answer_loss_cutoff, losses, 0.0)
+
+
+def operator_loss(operators: Tensor, computes: Tensor) -> Tensor:
+    """-log p(NONE) where the cells are the answer, -log p(any other) where it is computed; ``[examples]``."""
+    log_p = operators.log_softmax(1)
+    return -torch.where(computes, log_p[:, 1:].logsumexp(1), log_p[:, 0])
+
+
+def expected_result(operators: Tensor, probability: Tensor, value: Tensor, document: Tensor) -> Tensor:
+    """The mean result of the operators but NONE, weighted by their probabilities, ``[examples]``.
+
+    The average is that of the ratio, sum by count (the release's default).
+
+    Args:
+        operators: logits ``[examples, 4]``.
+        probability, value, document: of each body cell, ``[cells]``: that it is chosen, its number (what is no finite
+            number counts as 0), its example.
+    """
+    value = value.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+    nothing = probability.new_zeros(len(operators))
+    count = nothing.index_add(0, document, probability)
+    total = nothing.index_add(0, document, probability * value)
+    results = torch.stack([total, total / (count + 1e-10), count], dim=1)
+    return (results * operators[:, 1:].softmax(1)).sum(1)
+
+
+def huber(error: Tensor, delta: float) -> Tensor:
+    """Half the square up to ``delta``, beyond it a line."""
+    return F.huber_loss(error, torch.zeros_like(error), reduction="none", delta=delta)
