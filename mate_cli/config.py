@@ -172,8 +172,12 @@ class EvaluateConfig:
         None, f"stage 1: run folder of a cell selector, or one of {', '.join(SELECTORS)}", text=True
     )
     reader: str | None = key(None, "stage 2: run folder of a reader", text=True)
-    predictions: str | None = key(None, "file of answers in HybridQA's submission format", text=True)
-    reference: str | None = key(None, "HybridQA's reference file, to score predictions against", text=True)
+    predictions: str | None = key(None, "file of answers in the format of HybridQA, SQA or WTQ", text=True)
+    reference: str | None = key(
+        None,
+        "what to score predictions against: HybridQA's reference file, the file of SQA's or WTQ's questions",
+        text=True,
+    )
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
@@ -211,14 +215,15 @@ class EvaluateConfig:
 class PredictConfig:
     """Answer a question on a table of your own."""
 
-    run: str | None = key(None, "run folder of a cell selector: the answer is a cell", text=True)
+    run: str | None = key(None, "run folder: the answer is a cell, cells and an operator, or a label", text=True)
     selector: str | None = key(None, "stage 1: run folder of a cell selector", text=True)
     reader: str | None = key(None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True)
     table: str = key(MISSING, "CSV file whose first line is the header; or HTML, JSON, Parquet", text=True)
     passages: str | None = key(
         None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table", text=True
     )
-    question: str = key(MISSING, "the question, as it is", text=True)
+    question: str = key(MISSING, "the question or the statement, as it is", text=True)
+    before: list[str] = key([], "run of task=sqa: the questions before it in the conversation, first to last")
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     top: int = key(5, "how many cells to show, and to read where there is a reader", low=1)
@@ -232,7 +237,8 @@ class PredictConfig:
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
         alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
-        return several_given(self, PREDICTING) + alone
+        told = ["before belongs to run"] if self.run is None and self.before else []
+        return several_given(self, PREDICTING) + alone + told
 
 
 @dataclass

@@ -86,8 +86,8 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
 def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) -> Outcomes:
     stages = json.loads((path / "pipeline.json").read_text(encoding="utf-8"))
     untrained = stages["selector"] in SELECTORS
-    selector = None if untrained else open_stage("selector", stages["selector"], "cell_selection", paths)
-    reader = open_stage("reader", stages["reader"], "span_reading", paths)
+    selector = None if untrained else open_stage("selector", stages["selector"], ("cell_selection",), paths)
+    reader = open_stage("reader", stages["reader"], ("span_reading",), paths)
     command = f"mate evaluate selector={stages['selector']} reader={stages['reader']} split={split} to={path}"
     records = {line["id"]: line for line in _lines(path / f"records-{split}.jsonl", command)}
     examples = tuple(example for example in _answered(reader, split, data_dir, paths) if example.id in records)

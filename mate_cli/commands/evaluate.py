@@ -78,6 +78,20 @@ def _report_answers(folder: RunFolder, split: str, answers: Answers, data: str, 
 
 
 def _score_file(predictions: str, reference: str, console: Console) -> None:
+    """HybridQA's answers are held against its reference file, those of SQA and WikiTableQuestions against questions."""
+    from pathlib import Path
+
+    from mate_cli.reporting.evaluation import submission_report
+
+    if Path(reference).suffix == ".json":
+        _score_spans(predictions, reference, console)
+        return
+    scores = submission_report(Path(predictions), Path(reference))
+    console.print(scores.table)
+    console.print(scores.summary, highlight=False)
+
+
+def _score_spans(predictions: str, reference: str, console: Console) -> None:
     from pathlib import Path
 
     from mate_cli.metrics.hybridqa import answer_scores
@@ -99,6 +113,8 @@ def report(folder: RunFolder, label: str, evaluation: Evaluation, console: Conso
     folder.write_predictions(label, evaluation.predictions.values())
     scores = report_of(evaluation, label)
     folder.write_metrics(label, scores.record)
+    if scores.submission:
+        folder.write_submission(label, scores.submission)
     if not scores.record["questions"]:
         console.print(f"{label} is blind: predictions written, nothing to score")
         return

@@ -8,26 +8,25 @@ from mate_cli.config import PredictConfig
 
 if TYPE_CHECKING:
     from mate_cli.tables.table import Example
-    from mate_cli.tasks.cell_selection import CellPrediction
 
 
 def run(config: PredictConfig) -> None:
-    """Print the table with its likeliest cells and the answer, or the same as JSON."""
+    """Print the table with its chosen cells and the answer, or the same as JSON."""
     import json
 
     from rich.console import Console
 
-    from mate_cli.reporting.answer import marked_table
+    from mate_cli.reporting.answer import answer_line, marked_table
 
     example = _example(config)
-    prediction, record = _answer(config, example)
+    record = _run_answer(config, config.run, example) if config.run is not None else _read_answer(config, example)
     if config.output == "json":
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
     console = Console(soft_wrap=True)
     console.print(config.question, style="bold", markup=False, highlight=False)
-    console.print(marked_table(example.table, prediction, config.top))
-    console.print(_answer_line(record), markup=False, highlight=False)
+    console.print(marked_table(example.table, record["cells"]))
+    console.print(answer_line(record), markup=False, highlight=False)
 
 
 def _example(config: PredictConfig) -> Example:
@@ -50,34 +49,46 @@ def _example(config: PredictConfig) -> Example:
     return Example("question", config.question, table, passages=passages)
 
 
-def _answer(config: PredictConfig, example: Example) -> tuple[CellPrediction, dict[str, Any]]:
-    """The ranked cells and the record of the answer: a cell's text, or with a reader a span."""
+def _run_answer(config: PredictConfig, run: str, example: Example) -> dict[str, Any]:
+    """The record of what one run says: a cell's text, cells and an operator on them, or a label."""
+    from mate_cli.errors import UserError
+    from mate_cli.reporting.answer import answer_record, entailment_record, table_answer_record
+    from mate_cli.tasks.cell_selection import CellPrediction
+    from mate_cli.tasks.entailment import Entailment
+    from mate_cli.tasks.table_qa import TableAnswer
+    from mate_cli.training.pointr import open_stage
+    from mate_cli.training.predict import Answerer
+
+    stage = open_stage("run", run, ("cell_selection", "table_qa", "entailment"), config.paths)
+    if config.before and stage.config.task.kind != "table_qa":
+        raise UserError(f"before: run={run} was not trained on conversations; name a run of task=sqa")
+    prediction = Answerer(stage.folder, stage.config, config.hardware).converse(example, config.before)
+    match prediction:
+        case CellPrediction():
+            return answer_record(config.question, example.table, prediction, config.top)
+        case TableAnswer():
+            return table_answer_record(config.question, example.table, prediction)
+        case Entailment():
+            return entailment_record(config.question, example.table, prediction)
+    raise TypeError(type(prediction))
+
+
+def _read_answer(config: PredictConfig, example: Example) -> dict[str, Any]:
+    """The record of a selector's cells with what a reader found in them: a span."""
     import sys
 
     from rich.console import Console
 
     from mate_cli.reporting.answer import answer_record, read_answer_record
-    from mate_cli.training.pointr import open_pipeline, open_stage, read_cells, top_cells
+    from mate_cli.training.pointr import open_pipeline, read_cells, top_cells
     from mate_cli.training.predict import predict_cells
 
-    if config.selector is None or config.reader is None:
-        assert config.run is not None
-        stage = open_stage("run", config.run, "cell_selection", config.paths)
-        prediction = predict_cells(stage.folder, stage.config, config.hardware, example)
-        return prediction, answer_record(config.question, example.table, prediction, config.top)
+    assert config.selector is not None
+    assert config.reader is not None
     pipeline = open_pipeline(config.selector, config.reader, config.paths, untrained=())
     assert not isinstance(pipeline.selector, str)
     prediction = predict_cells(pipeline.selector.folder, pipeline.selector.config, config.hardware, example)
     selection = {example.id: top_cells(prediction, config.top)}
     cells = read_cells(pipeline, [example], selection, config.hardware, Console(file=sys.stderr, soft_wrap=True))
     record = answer_record(config.question, example.table, prediction, config.top)
-    return prediction, read_answer_record(record, cells[example.id], config.weight)
-
-
-def _answer_line(record: dict[str, Any]) -> str:
-    best = record["cells"][record.get("chosen", 0)]
-    place = f"{best['header']}, row {best['row']}"
-    if "span" not in best:
-        return f"answer: {record['answer']}  ({place}; probability {best['probability']:.2f})"
-    sure = f"probability of the cell {best['probability']:.2f}, of the words {best['span_probability']:.2f}"
-    return f"answer: {record['answer']}  (read from {place}; {sure})"
+    return read_answer_record(record, cells[example.id], config.weight)

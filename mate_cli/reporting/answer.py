@@ -8,9 +8,12 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mate_cli.tables.table import Table
+from mate_cli.metrics.denotation import answer_texts
+from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tasks.cell_selection import CellPrediction
+from mate_cli.tasks.entailment import Entailment
 from mate_cli.tasks.pointr import ReadCell, choose
+from mate_cli.tasks.table_qa import TableAnswer
 
 _MAX_ROWS = 40
 _STYLES = ("bold black on green", "bold black on yellow", "black on bright_cyan")
@@ -21,18 +24,8 @@ def answer_record(question: str, table: Table, prediction: CellPrediction, top: 
 
     ``margin`` is the lead of the first cell over the second.
     """
-    pairs = list(zip(prediction.cells, prediction.probabilities, strict=True))
-    cells = [
-        {
-            "row": row,
-            "column": column,
-            "header": table.header[column].text,
-            "text": table.rows[row][column].text,
-            "probability": round(probability, 6),
-        }
-        for (row, column), probability in pairs[:top]
-    ]
-    second = prediction.probabilities[1] if len(pairs) > 1 else 0.0
+    cells = _cell_records(table, prediction.cells[:top], prediction.probabilities[:top])
+    second = prediction.probabilities[1] if len(prediction.cells) > 1 else 0.0
     return {
         "question": question,
         "table": table.id,
@@ -63,25 +56,86 @@ def read_answer_record(record: Mapping[str, Any], cells: Sequence[ReadCell], wei
     return {**record, "answer": "" if chosen is None else cells[chosen].span, "chosen": chosen, "cells": joined}
 
 
-def marked_table(table: Table, prediction: CellPrediction, top: int) -> RichTable:
-    """The table for the terminal: the best ``top`` cells carry their rank and probability.
+def table_answer_record(question: str, table: Table, prediction: TableAnswer) -> dict[str, Any]:
+    """The chosen cells, what is done with them (``operator``), and the ``answer`` that this gives as texts.
+
+    ``answer`` is empty where no cell is sure enough to be chosen, unless they are counted.
+    """
+    return {
+        "question": question,
+        "table": table.id,
+        "answer": list(answer_texts(table, prediction.cells, prediction.aggregation)),
+        "operator": prediction.aggregation,
+        "operator_probability": round(prediction.aggregation_probability, 6),
+        "cells": _cell_records(table, prediction.cells, prediction.probabilities),
+    }
+
+
+def entailment_record(statement: str, table: Table, prediction: Entailment) -> dict[str, Any]:
+    """Whether the table entails the statement, and how sure the model is."""
+    return {
+        "question": statement,
+        "table": table.id,
+        "answer": "entailed" if prediction.label else "refuted",
+        "probability": round(prediction.probability, 6),
+        "cells": [],
+    }
+
+
+def answer_line(record: Mapping[str, Any]) -> str:
+    """The answer of a record in a line, with what it is made of and how sure the model is of it."""
+    if "operator" in record:
+        return f"answer: {', '.join(record['answer']) or 'none'}  ({_made_of(record)})"
+    if "probability" in record:
+        return f"answer: {record['answer']}  (probability {record['probability']:.2f})"
+    best = record["cells"][record.get("chosen", 0)]
+    place = f"{best['header']}, row {best['row']}"
+    if "span" not in best:
+        return f"answer: {record['answer']}  ({place}; probability {best['probability']:.2f})"
+    sure = f"probability of the cell {best['probability']:.2f}, of the words {best['span_probability']:.2f}"
+    return f"answer: {record['answer']}  (read from {place}; {sure})"
+
+
+def marked_table(table: Table, cells: Sequence[Mapping[str, Any]]) -> RichTable:
+    """The table for the terminal: ``cells`` of a record carry their rank and probability.
 
     A long table shows the rows that hold marked cells and the first ones, in their order.
     """
-    rank = {cell: number for number, cell in enumerate(prediction.cells[:top])}
+    rank = {(cell["row"], cell["column"]): number for number, cell in enumerate(cells)}
     shown = _rows_to_show(table, {row for row, _ in rank})
     out = RichTable(title=Text(table.title) if table.title else None, show_lines=False)
     out.add_column("row", justify="right", style="dim")
     for cell in table.header:
         out.add_column(Text(cell.text), overflow="fold")
     for row in shown:
-        texts = [
-            _cell_text(cell.text, rank.get((row, column)), prediction) for column, cell in enumerate(table.rows[row])
-        ]
+        texts = [_cell_text(cell.text, rank.get((row, column)), cells) for column, cell in enumerate(table.rows[row])]
         out.add_row(Text(str(row)), *texts)
     if len(shown) < table.num_rows:
         out.caption = f"{len(shown)} of {table.num_rows} rows shown"
     return out
+
+
+def _made_of(record: Mapping[str, Any]) -> str:
+    count = len(record["cells"])
+    cells = "1 cell" if count == 1 else f"{count} cells"
+    columns = " and ".join(dict.fromkeys(cell["header"] for cell in record["cells"] if cell["header"]))
+    place = f"{cells} of {columns}" if columns else cells
+    if record["operator"] == "NONE":
+        return place
+    return f"{record['operator'].lower()} of {place}; probability of the operator {record['operator_probability']:.2f}"
+
+
+def _cell_records(table: Table, cells: Sequence[Coordinate], probabilities: Sequence[float]) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": row,
+            "column": column,
+            "header": table.header[column].text,
+            "text": table.rows[row][column].text,
+            "probability": round(probability, 6),
+        }
+        for (row, column), probability in zip(cells, probabilities, strict=True)
+    ]
 
 
 def _rows_to_show(table: Table, marked: set[int]) -> list[int]:
@@ -89,9 +143,9 @@ def _rows_to_show(table: Table, marked: set[int]) -> list[int]:
     return sorted([*marked, *rest[: max(0, _MAX_ROWS - len(marked))]])
 
 
-def _cell_text(text: str, rank: int | None, prediction: CellPrediction) -> Text:
+def _cell_text(text: str, rank: int | None, cells: Sequence[Mapping[str, Any]]) -> Text:
     # Text, not markup: a cell may hold square brackets.
     if rank is None:
         return Text(text)
-    label = f" #{rank + 1} {100 * prediction.probabilities[rank]:.1f}%"
+    label = f" #{rank + 1} {100 * cells[rank]['probability']:.1f}%"
     return Text(text, style=_STYLES[min(rank, len(_STYLES) - 1)]) + Text(label, style="bold")

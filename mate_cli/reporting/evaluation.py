@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.table import Table as RichTable
 
+from mate_cli.errors import UserError
+from mate_cli.metrics.wtq import gold_values
 from mate_cli.reporting.accuracy import accuracy_summary, accuracy_table
 from mate_cli.reporting.reading import reading_record, reading_summary, reading_table
 from mate_cli.reporting.scores import score_record, score_summary, score_table
-from mate_cli.reporting.table_tasks import denotation_record, entailment_record, sequence_record
+from mate_cli.reporting.table_tasks import (
+    answer_cells_record,
+    answer_texts_record,
+    denotation_record,
+    entailment_record,
+    sequence_record,
+)
+from mate_cli.tables.answer_files import (
+    TAGGED,
+    read_sqa_predictions,
+    read_tagged,
+    read_wtq_predictions,
+    sqa_predictions_text,
+    wtq_predictions_text,
+)
+from mate_cli.tables.readers import READERS, split_of
 from mate_cli.training.evaluations import (
     CellEvaluation,
     DenotationEvaluation,
@@ -20,13 +39,20 @@ from mate_cli.training.evaluations import (
     SequenceEvaluation,
 )
 
+_CELLS, _CELL_MEASURES = "answer cells, per cent", ("ALL", "SEQ")
+_DENOTATIONS = "denotation accuracy, per cent"
+
 
 class Report(NamedTuple):
-    """The scores as plain data, with ``questions`` 0 where the split is blind; else a table and a line of them."""
+    """The scores as plain data, with ``questions`` 0 where the split is blind; else a table and a line of them.
+
+    ``submission`` is the content of the benchmark's official prediction file, a TSV file; "" where it has none.
+    """
 
     record: dict[str, Any]
     table: RichTable | None
     summary: str
+    submission: str = ""
 
 
 @singledispatch
@@ -56,25 +82,48 @@ def _(evaluation: ReadingEvaluation, label: str) -> Report:
 @report_of.register
 def _(evaluation: SequenceEvaluation, label: str) -> Report:
     record = sequence_record(evaluation)
+    cells = {name: answer.cells for name, answer in evaluation.predictions.items()}
+    submission = sqa_predictions_text(evaluation.examples, cells)
     if not record["questions"]:
-        return Report(record, None, "")
+        return Report(record, None, "", submission)
     models = {"model, own history": record["own_history"], "model, gold history": record["gold_history"]}
-    table = accuracy_table(f"{label}: answer cells, per cent", models)
-    return Report(record, table, accuracy_summary(record["own_history"], ["ALL", "SEQ"]))
+    table = accuracy_table(f"{label}: {_CELLS}", models)
+    return Report(record, table, accuracy_summary(record["own_history"], _CELL_MEASURES), submission)
 
 
 @report_of.register
 def _(evaluation: DenotationEvaluation, label: str) -> Report:
-    record = denotation_record(evaluation)
-    return _accuracy_report(record, f"{label}: denotation accuracy, per cent", "accuracy")
+    report = _accuracy_report(denotation_record(evaluation), f"{label}: {_DENOTATIONS}", ["accuracy"])
+    return report._replace(submission=wtq_predictions_text(evaluation.texts))
 
 
 @report_of.register
 def _(evaluation: EntailmentEvaluation, label: str) -> Report:
-    return _accuracy_report(entailment_record(evaluation), f"{label}: accuracy, per cent", "all")
+    return _accuracy_report(entailment_record(evaluation), f"{label}: accuracy, per cent", ["all"])
 
 
-def _accuracy_report(record: dict[str, Any], title: str, measure: str) -> Report:
+def submission_report(predictions: Path, questions: Path) -> Report:
+    """The scores of an official prediction file of SQA or WikiTableQuestions, ours or not.
+
+    Args:
+        questions: the file of the split's questions, where the release has it.
+
+    Raises:
+        UserError: a file is broken or not where a release has it, or an answer is missing or one too many.
+    """
+    reader, folder, split = split_of(questions)
+    if reader not in ("sqa", "wtq"):
+        raise UserError(f"reference={questions}: {reader} has no prediction files in TSV; sqa and wtq have")
+    examples = READERS[reader].read_split(folder, split).examples
+    if reader == "sqa":
+        record = answer_cells_record(examples, read_sqa_predictions(predictions, examples))
+        return _accuracy_report(record, f"{split}: {_CELLS}", _CELL_MEASURES)
+    gold = gold_values(examples, read_tagged(folder / TAGGED))
+    texts = read_wtq_predictions(predictions, gold)
+    return _accuracy_report(answer_texts_record(examples, gold, texts, texts), f"{split}: {_DENOTATIONS}", ["accuracy"])
+
+
+def _accuracy_report(record: dict[str, Any], title: str, measures: Sequence[str]) -> Report:
     if not record["questions"]:
         return Report(record, None, "")
-    return Report(record, accuracy_table(title, {"model": record}), accuracy_summary(record, [measure]))
+    return Report(record, accuracy_table(title, {"model": record}), accuracy_summary(record, measures))

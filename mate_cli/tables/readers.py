@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from mate_cli.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.split import Layout, Split
 
@@ -30,3 +31,19 @@ READERS: dict[str, Reader] = {
     "wtq": wtq,
     "tabfact": tabfact,
 }
+
+
+def split_of(questions: Path) -> tuple[str, Path, str]:
+    """The reader, the data folder and the split of a file of questions, by where it stands in a release.
+
+    Raises:
+        UserError: no release has it there.
+    """
+    path = questions.expanduser().resolve()
+    for name, reader in READERS.items():
+        for split, files in reader.LAYOUT.questions.items():
+            for file in files:
+                folder = path.parents[len(file.parts) - 1]
+                if folder / file == path and reader.LAYOUT.is_whole(folder):
+                    return name, folder, split
+    raise UserError(f"{questions} is not the file of a split's questions in the folder of a release; see mate prepare")

@@ -77,11 +77,12 @@ class Layout:
                 continue
             if not data_dir.is_dir():
                 raise UserError(f"data_dir={data_dir}: there is no such folder; {self._way_out()}")
-            inside = [child for child in sorted(data_dir.iterdir()) if self._is_whole(child)]
+            inside = [child for child in sorted(data_dir.iterdir()) if self.is_whole(child)]
             way_out = f"did you mean data_dir={inside[0]}?" if inside else self._way_out()
             raise UserError(f"data_dir={data_dir}: {folder}/ is missing; {way_out}")
 
-    def _is_whole(self, folder: Path) -> bool:
+    def is_whole(self, folder: Path) -> bool:
+        """Whether a folder has all that every split needs."""
         return all((folder / part).is_dir() for part in self.folders)
 
     def _way_out(self) -> str:

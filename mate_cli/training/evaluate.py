@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 
 from mate_cli.config import HardwareConfig, TrainConfig
-from mate_cli.encoding.source import BlankedSource, SplitSource
+from mate_cli.encoding.source import BlankedSource, DataSource, SplitSource
+from mate_cli.tables.table import Example
+from mate_cli.training.conversations import predict_conversations
 from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers
-from mate_cli.training.evaluations import CellEvaluation, Evaluation, ReadingEvaluation
+from mate_cli.training.evaluations import (
+    CellEvaluation,
+    DenotationEvaluation,
+    EntailmentEvaluation,
+    Evaluation,
+    ReadingEvaluation,
+    SequenceEvaluation,
+)
 from mate_cli.training.predictor import Predictor
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_source, open_split
 from mate_cli.training.tasks import task_of
 
-_EVALUATIONS: dict[str, type[CellEvaluation] | type[ReadingEvaluation]] = {
-    "cell_selection": CellEvaluation,
-    "span_reading": ReadingEvaluation,
-}
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained run, and the questions of a split that it answers.
+
+    Attributes:
+        base: the split as its files are; asked: as the run reads it.
+    """
+
+    folder: RunFolder
+    config: TrainConfig
+    hardware: HardwareConfig
+    base: DataSource
+    asked: SplitSource
+    console: Console
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The questions as their files have them: baselines read what may be kept from the model."""
+        return self.base.read().examples
+
+    def predict(self) -> dict[str, Any]:
+        return predict_split(self.folder, self.config, self.hardware, self.asked, self.console)
 
 
 def evaluate_run(
@@ -37,11 +67,8 @@ def evaluate_run(
         UserError: the run has no model, it is another one than its configuration says, or the data is not there.
     """
     base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
-    asked = BlankedSource(base) if blank_question else base
-    predictions = predict_split(folder, config, hardware, task_of(config.task).source(asked, training=False), console)
-    # The baselines read the questions in any case: they show what the model had to beat.
-    examples = base.read().examples
-    return _EVALUATIONS[config.task.kind].of(examples, predictions)
+    asked = task_of(config.task).source(BlankedSource(base) if blank_question else base, training=False)
+    return _EVALUATIONS[config.task.kind](Subject(folder, config, hardware, base, asked, console))
 
 
 def predict_split(
@@ -58,3 +85,32 @@ def predict_split(
         rows.dataset, predictor.collator, loader_workers(hardware), batch_size=predictor.hardware.micro_batch
     )
     return {prediction.id: prediction for prediction in predictor.predict(loader)}
+
+
+def _cells(run: Subject) -> Evaluation:
+    return CellEvaluation.of(run.examples, run.predict())
+
+
+def _spans(run: Subject) -> Evaluation:
+    return ReadingEvaluation.of(run.examples, run.predict())
+
+
+def _table_answers(run: Subject) -> Evaluation:
+    """By denotation, but where questions are parts of conversations by their cells."""
+    examples, predictions = run.examples, run.predict()
+    if not any(example.conversation for example in examples):
+        return DenotationEvaluation.of(examples, predictions, run.base.data_dir)
+    own = predict_conversations(run.folder, run.config, run.hardware, run.asked, run.console)
+    return SequenceEvaluation(examples, own, gold_history=predictions)
+
+
+def _labels(run: Subject) -> Evaluation:
+    return EntailmentEvaluation(run.examples, run.predict())
+
+
+_EVALUATIONS: dict[str, Callable[[Subject], Evaluation]] = {
+    "cell_selection": _cells,
+    "span_reading": _spans,
+    "table_qa": _table_answers,
+    "entailment": _labels,
+}

@@ -9,6 +9,7 @@ from typing import Any
 
 from mate_cli.encoding.sentences import split_sentences
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
+from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.wtq import Value, gold_values
 from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.reading import question_id
@@ -108,6 +109,15 @@ class DenotationEvaluation:
         """Take the canonical gold values from the release's tagged files, where ``data_dir`` has them."""
         tagged = read_tagged(data_dir / TAGGED)
         return cls(tuple(examples), predictions, gold_values(examples, tagged))
+
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """Question id -> the texts of the answer; of a question without a prediction there are none."""
+        return {example.id: self._texts(example) for example in self.examples}
+
+    def _texts(self, example: Example) -> tuple[str, ...]:
+        own = self.predictions.get(example.id)
+        return () if own is None else answer_texts(example.table, own.cells, own.aggregation)
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ class Pipeline:
         return found
 
 
-def open_stage(key: str, path: str, kind: str, paths: PathsConfig) -> Stage:
-    """A trained run whose ``task.kind`` is ``kind``, to be used with today's ``paths``, not those of its training.
+def open_stage(key: str, path: str, kinds: Sequence[str], paths: PathsConfig) -> Stage:
+    """A trained run whose ``task.kind`` is one of ``kinds``, to use with today's ``paths``, not those of its training.
 
     Args:
         key: what the user named the run as.
@@ -88,9 +88,9 @@ def open_stage(key: str, path: str, kind: str, paths: PathsConfig) -> Stage:
         UserError: there is no such run, it is of another kind, or it has no model.
     """
     folder, config = RunFolder(Path(path)), load_run_config(path)
-    if config.task.kind != kind:
+    if config.task.kind not in kinds:
         hint = f"; give it as {_ROLES[config.task.kind]}=..." if config.task.kind in _ROLES else ""
-        raise UserError(f"{key}={path}: a run of task={config.task.name} is no {_ROLES[kind]}{hint}")
+        raise UserError(f"{key}={path}: a run of task={config.task.name} is no {_ROLES[kinds[0]]}{hint}")
     config.paths = paths
     stage = Stage(folder, config)
     if not stage.weights.is_file():
@@ -105,10 +105,10 @@ def open_pipeline(selector: str, reader: str, paths: PathsConfig, untrained: Seq
         UserError: a run is not there, is one of the other stage, has no model, or the two were trained on
             different data.
     """
-    second = open_stage("reader", reader, "span_reading", paths)
+    second = open_stage("reader", reader, ("span_reading",), paths)
     if selector in untrained:
         return Pipeline(selector, second)
-    first = open_stage("selector", selector, "cell_selection", paths)
+    first = open_stage("selector", selector, ("cell_selection",), paths)
     if first.config.task.reader != second.config.task.reader:
         raise UserError(
             f"selector={selector} was trained on {first.config.task.reader}, reader={reader} on "

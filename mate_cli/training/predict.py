@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import torch
 
 from mate_cli.config import HardwareConfig, TrainConfig, active_schedule
@@ -11,32 +14,64 @@ from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
 from mate_cli.models.weights import load_model
 from mate_cli.tables.table import Example
-from mate_cli.tasks.cell_selection import CellPrediction, CellSelection
+from mate_cli.tasks.cell_selection import CellPrediction
+from mate_cli.tasks.table_qa import TableAnswer
+from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.module import TaskModule
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import encoding_options
+from mate_cli.training.tasks import task_of
+
+
+class Answerer:
+    """A run's best model, ready for questions on a user's tables, in 32 bits.
+
+    Raises:
+        UserError: the run's model is another one than its configuration says.
+    """
+
+    def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
+        model = load_model(folder.best_model, trained.model.heads, trained.task.kind)
+        self.device = resolve_devices(hardware).device_type
+        self.options = encoding_options(trained.task, active_schedule(trained).max_tokens, model.config)
+        self.tokenizer = CellTokenizer(folder.best_model)
+        backend = trained.model.attention.backend
+        self.collator = collator_for(model.config, trained.model, backend, self.device)
+        self.module = TaskModule(model, task_of(trained.task)).to(self.device).eval()
+
+    def answer(self, example: Example) -> Prediction:
+        """What the model says of one example.
+
+        Raises:
+            UserError: the table does not fit at one word a cell.
+        """
+        (encoded,) = encode([example], self.tokenizer, self.options)
+        if isinstance(encoded.outcome, TooLarge):
+            raise UserError(f"{example.table.id}: {encoded.outcome.reason}; ask on fewer rows or columns")
+        batch = self.collator([row_of(example, encoded.outcome)]).to(self.device)
+        with torch.inference_mode():
+            (prediction,) = self.module.predict(batch)
+        return prediction
+
+    def converse(self, example: Example, before: Sequence[str]) -> Prediction:
+        """``answer`` to the last question of a conversation, each told what was answered to the one before it."""
+        for question in before:
+            told = self.answer(replace(example, question=question))
+            assert isinstance(told, TableAnswer)
+            example = replace(example, previous=told.cells)
+        return self.answer(example)
 
 
 def predict_cells(
     folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig, example: Example
 ) -> CellPrediction:
-    """Rank the cells of a user's table, in 32 bits.
+    """The cells of a user's table, ranked by a selector.
 
     Raises:
-        UserError: the table does not fit at one word a cell.
+        UserError: as ``Answerer``.
     """
-    model = load_model(folder.best_model, trained.model.heads)
-    device = resolve_devices(hardware).device_type
-    limit = active_schedule(trained).max_tokens
-    options = encoding_options(trained.task, limit, model.config)
-    (encoded,) = encode([example], CellTokenizer(folder.best_model), options)
-    if isinstance(encoded.outcome, TooLarge):
-        raise UserError(f"{example.table.id}: {encoded.outcome.reason}; ask on fewer rows or columns")
-    collator = collator_for(model.config, trained.model, trained.model.attention.backend, device)
-    batch = collator([row_of(example, encoded.outcome)]).to(device)
-    with torch.inference_mode():
-        (prediction,) = TaskModule(model, CellSelection()).to(device).predict(batch)
+    prediction = Answerer(folder, trained, hardware).answer(example)
     assert isinstance(prediction, CellPrediction)
     return prediction

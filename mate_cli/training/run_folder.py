@@ -109,6 +109,10 @@ class RunFolder:
         lines = (json.dumps(asdict(prediction), ensure_ascii=False) + "\n" for prediction in predictions)
         write_text(self.path / f"predictions-{split}.jsonl", "".join(lines))
 
+    def write_submission(self, split: str, content: str) -> None:
+        """The official prediction file of a benchmark whose files are TSV, ``predictions-SPLIT.tsv``."""
+        write_text(self.path / f"predictions-{split}.tsv", content)
+
 
 def environment(command: list[str]) -> dict[str, Any]:
     """Where a number came from: command line, git commit, versions, machine."""
