@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from mate_cli.config import TrainConfig
 
+_ASK = 'mate predict run={run} table=FILE.csv question="…"'
 _NEXT = {
-    "cell_selection": 'mate predict run={run} table=FILE.csv question="…"',
+    "cell_selection": _ASK,
     "span_reading": "mate evaluate selector=RUN reader={run}",
+    "table_qa": _ASK,
+    "entailment": _ASK,
 }
 
 

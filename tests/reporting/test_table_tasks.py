@@ -57,11 +57,11 @@ def test_conversations_with_each_history():
     predicted, given = report.record["own_history"], report.record["gold_history"]
     assert (report.record["questions"], report.record["conversations"]) == (24, 12)
     means = {name: value["mean"] for name, value in predicted["model"].items()}
-    assert means == {"ALL": 21 / 24, "SEQ": 9 / 12, "position 1": 11 / 12, "position 2": 10 / 12}
+    assert means == {"ALL": 21 / 24, "SEQ": 9 / 12, "pos 1": 11 / 12, "pos 2": 10 / 12}
     assert all(value["mean"] == 1 for value in given["model"].values())
     # The rule that looks back is right at position 2 where it is told the right row.
-    assert given["baselines"]["named column, rows before, gold history"]["position 2"] == 1
-    assert predicted["baselines"]["named column, rows before"]["position 2"] == 0
+    assert given["baselines"]["named column, rows before, gold history"]["pos 2"] == 1
+    assert predicted["baselines"]["named column, rows before"]["pos 2"] == 0
     assert given["lead"]["ALL"]["over"] == "named column, rows before, gold history"
     assert given["lead"]["ALL"]["mean"] == 0.5
     assert predicted["model"]["ALL"]["low"] < 21 / 24 < predicted["model"]["ALL"]["high"]
