@@ -69,7 +69,7 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     config = load_run_config(path)
     if config.task.kind != "cell_selection":
         raise UserError(
-            f"{path} is a run of task={config.task.name}; this analysis is for cell selectors, and for the folders that "
+            f"{path} is a run of task={config.task.name}; this analysis is for cell selectors, and folders that "
             "mate evaluate selector=... reader=... makes"
         )
     lines = _lines(path / f"predictions-{split}.jsonl", f"mate evaluate run={path} split={split}")
