@@ -223,7 +223,7 @@ class PredictConfig:
         None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table", text=True
     )
     question: str = key(MISSING, "the question or the statement, as it is", text=True)
-    before: list[str] = key([], "run of task=sqa: the questions before it in the conversation, first to last")
+    before: list[str] | None = key(None, "run of task=sqa: the questions before it in the conversation, first to last")
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     top: int = key(5, "how many cells to show, and to read where there is a reader", low=1)

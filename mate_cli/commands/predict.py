@@ -62,7 +62,7 @@ def _run_answer(config: PredictConfig, run: str, example: Example) -> dict[str, 
     stage = open_stage("run", run, ("cell_selection", "table_qa", "entailment"), config.paths)
     if config.before and stage.config.task.kind != "table_qa":
         raise UserError(f"before: run={run} was not trained on conversations; name a run of task=sqa")
-    prediction = Answerer(stage.folder, stage.config, config.hardware).converse(example, config.before)
+    prediction = Answerer(stage.folder, stage.config, config.hardware).converse(example, config.before or ())
     match prediction:
         case CellPrediction():
             return answer_record(config.question, example.table, prediction, config.top)

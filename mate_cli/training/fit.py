@@ -17,6 +17,7 @@ from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, config_hash, to_plain
 from mate_cli.encoding.cache import EncodedSplit
+from mate_cli.encoding.source import DrawnSource, SplitSource
 from mate_cli.errors import UserError
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
@@ -91,11 +92,10 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
     backend = training_backend(config, schedule)
-    bases = [data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev")]
+    sources = _sources(config, schedule)
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
     task, options = task_of(config.task), encoding_options(config.task, schedule.max_tokens, model.config)
-    sources = (task.source(base, base.split == "train") for base in bases)
     train_split, dev_split = (open_split(source, vocabulary, options, config.paths, console) for source in sources)
     if not config.task.ambiguous:
         train_split = without_ambiguous(train_split, console)
@@ -119,6 +119,14 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     )
     module = TaskModule(model, task, optimization, new, config.seed)
     return Job(config, devices, folder, module, data, train_split, vocabulary, steps, passes)
+
+
+def _sources(config: TrainConfig, schedule: ScheduleConfig) -> tuple[SplitSource, SplitSource]:
+    """What is learned from, and what validations score."""
+    task = task_of(config.task)
+    train, dev = (data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev"))
+    scored = dev if schedule.validate_on is None else DrawnSource(dev, schedule.validate_on)
+    return task.source(train, training=True), task.source(scored, training=False)
 
 
 def _fit(job: Job, console: Console) -> None:

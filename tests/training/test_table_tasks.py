@@ -147,11 +147,11 @@ def test_a_conversation_goes_on_from_what_was_answered(mate, runs, table, capsys
 
     def answer(self, example):
         heard.append((example.question, example.previous))
-        return TableAnswer("question", ((len(heard), 0),), (0.9,))
+        return TableAnswer("question", ((len(heard) - 1, 0),), (0.9,))
 
     monkeypatch.setattr(Answerer, "answer", answer)
     ask(mate, capsys, runs["sqa"], table, "before=[which towns, how large]")
-    assert heard == [("which towns", ()), ("how large", ((1, 0),)), ("how many people?", ((2, 0),))]
+    assert heard == [("which towns", ()), ("how large", ((0, 0),)), ("how many people?", ((1, 0),))]
 
 
 def test_only_runs_that_answer_with_cells_converse(mate, runs, table, capsys):
