@@ -182,6 +182,7 @@ class EvaluateConfig:
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True)
+    max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
     blank_question: bool = key(False, "run: take the questions away: what the tables alone give away")
     top: int = key(1, "selector: how many of its cells the reader reads; the answer has the best joint score", low=1)
     weight: float | None = key(
@@ -204,8 +205,9 @@ class EvaluateConfig:
         chosen = {"top": self.top > 1, "weight": self.weight is not None, "limit": self.limit, "to": self.to}
         if self.selector is None:
             found += [f"{name} belongs to selector and reader" for name, own in chosen.items() if own]
-        if self.run is None and self.blank_question:
-            found.append("blank_question belongs to run")
+        if self.run is None:
+            own = {"blank_question": self.blank_question, "max_tokens": self.max_tokens}
+            found += [f"{name} belongs to run" for name, value in own.items() if value]
         if self.selector in SELECTORS and (self.top > 1 or self.weight is not None):
             found.append(f"top and weight need a trained selector's probabilities; selector={self.selector} has none")
         return found
@@ -223,6 +225,7 @@ class PredictConfig:
         None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table", text=True
     )
     question: str = key(MISSING, "the question or the statement, as it is", text=True)
+    max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
     before: list[str] | None = key(None, "run of task=sqa: the questions before it in the conversation, first to last")
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
@@ -237,8 +240,10 @@ class PredictConfig:
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
         alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
-        told = ["before belongs to run"] if self.run is None and self.before else []
-        return several_given(self, PREDICTING) + alone + told
+        own = {"before": self.before, "max_tokens": self.max_tokens} if self.run is None else {}
+        return (
+            several_given(self, PREDICTING) + alone + [f"{name} belongs to run" for name, set_ in own.items() if set_]
+        )
 
 
 @dataclass
@@ -358,8 +363,11 @@ def config_hash(config: TrainConfig) -> str:
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
-def load_run_config(run: Path | str) -> TrainConfig:
+def load_run_config(run: Path | str, max_tokens: int | None = None) -> TrainConfig:
     """The configuration a run was trained with, from ``config.yaml`` in its folder.
+
+    Args:
+        max_tokens: of its inputs from now on, in place of those in training.
 
     Raises:
         UserError: the folder or the file is missing, or the file is not a valid configuration.
@@ -376,6 +384,7 @@ def load_run_config(run: Path | str) -> TrainConfig:
     assert isinstance(config, TrainConfig)
     if found := problems(config):
         raise UserError("\n".join(f"{file}: {line}" for line in found))
+    active_schedule(config).max_tokens = max_tokens or active_schedule(config).max_tokens
     return config
 
 

@@ -1,9 +1,10 @@
-"""What a whole table with all of its passages costs: one forward pass, one training step, peak memory.
+"""What a whole table costs: one forward pass, one training step, peak memory.
 
-    python -m tests.training.whole_table [--data-dir DIR] [--tokens 16384] [--precision 32|bf16]
+    python -m tests.training.whole_table [--task hybridqa|wtq] [--data-dir DIR] [--tokens 16384] [--precision 32|bf16]
 
-MiniLM with exact MATE on the CPU, one example of a micro-batch. With ``--data-dir`` it is the dev question of
-HybridQA with the longest table, cut to the limit; without, a generated one. Prints one JSON object.
+MiniLM with exact MATE on the CPU, a micro-batch of one example. With ``--data-dir`` it is the one with the longest
+table, cut to the limit: of HybridQA's dev split with all of its passages, or of WikiTableQuestions by its rows;
+without, a generated one with passages. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from mate_cli.config import TrainConfig, active_schedule
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.tables.hybridqa import read_split
+from mate_cli.tables import hybridqa, wtq
 from mate_cli.tables.table import Cell, Example, Table
-from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training.backend import collator_for
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
+from mate_cli.training.tasks import task_of
 
 WORDS = "river town king north harbour season record player bridge summer market station"
 
@@ -51,9 +52,9 @@ def generated_example(tokens: int) -> Example:
     return Example("q", "Which town has the oldest bridge?", table, ("bridge",), passages, ((0, 0),))
 
 
-def longest_example(folder: Path) -> Example:
-    """The answerable dev question whose table links to the most words."""
-    examples = [example for example in read_split(folder, "dev").examples if example.candidates]
+def most_linked_example(folder: Path) -> Example:
+    """HybridQA's answerable dev question whose table links to the most words."""
+    examples = [example for example in hybridqa.read_split(folder, "dev").examples if example.candidates]
 
     def words(example: Example) -> int:
         links = (link for row in example.table.rows for cell in row for link in cell.links)
@@ -62,14 +63,24 @@ def longest_example(folder: Path) -> Example:
     return max(examples, key=words)
 
 
-def measure(example: Example, tokens: int, low_precision: bool) -> dict[str, Any]:
+def most_rows_example(folder: Path) -> Example:
+    """WikiTableQuestions' question with an answer to learn from whose table has the most rows."""
+    splits = [wtq.read_split(folder, name) for name in ("train", "dev", "test")]
+    examples = [e for split in splits for e in split.examples if e.id not in split.unsupervised]
+    return max(examples, key=lambda example: example.table.num_rows)
+
+
+LONGEST = {"hybridqa": most_linked_example, "wtq": most_rows_example}
+
+
+def measure(example: Example, task: str, tokens: int, low_precision: bool) -> dict[str, Any]:
     """Seconds of a forward pass and of a whole training step; GiB that the process has had at most."""
-    config = _config(tokens)
+    config = _config(task, tokens)
     torch.manual_seed(0)
     model, vocabulary, new = starting_model(config, active_schedule(config), Console(quiet=True))
     (encoded,) = encode([example], CellTokenizer(vocabulary), encoding_options(config.task, tokens, model.config))
     batch = collator_for(model.config, config.model, "auto", "cpu", low_precision)([row_of(example, encoded.features)])
-    module = TaskModule(model, CellSelection(), Optimization(10, 1e-4, None, 0.1, 0.01), new)
+    module = TaskModule(model, task_of(config.task), Optimization(10, 1e-4, None, 0.1, 0.01), new)
     optimizer = module.configure_optimizers()["optimizer"]
 
     def forward() -> torch.Tensor:
@@ -86,6 +97,7 @@ def measure(example: Example, tokens: int, low_precision: bool) -> dict[str, Any
     return {
         "tokens": len(batch.input_ids),
         "uncut_tokens": encoded.full_length,
+        "rows": example.table.num_rows,
         "cells": len(batch.cell_document),
         "forward_seconds": round(between - started, 2),
         "training_step_seconds": round(time.perf_counter() - between, 2),
@@ -95,9 +107,9 @@ def measure(example: Example, tokens: int, low_precision: bool) -> dict[str, Any
     }
 
 
-def _config(tokens: int) -> TrainConfig:
+def _config(task: str, tokens: int) -> TrainConfig:
     register_schemas()
-    words = ["task=hybridqa", "task.expansion=all", "backbone=minilm", "schedule=smoke"]
+    words = [f"task={task}", "task.expansion=all", "backbone=minilm", "schedule=smoke"]
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         return typed(compose("train", [*words, f"task.schedules.smoke.max_tokens={tokens}"]))
 
@@ -109,12 +121,13 @@ def _peak_bytes() -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", choices=tuple(LONGEST), default="hybridqa")
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--tokens", type=int, default=16_384)
     parser.add_argument("--precision", choices=("32", "bf16"), default="32")
     asked = parser.parse_args()
-    example = longest_example(asked.data_dir) if asked.data_dir else generated_example(asked.tokens)
-    print(json.dumps(measure(example, asked.tokens, asked.precision == "bf16")))
+    example = LONGEST[asked.task](asked.data_dir) if asked.data_dir else generated_example(asked.tokens)
+    print(json.dumps(measure(example, asked.task, asked.tokens, asked.precision == "bf16")))
 
 
 if __name__ == "__main__":
