@@ -13,14 +13,14 @@ from mate_cli.models.model import MateModel, MatePreTrainedModel
 
 
 class MateForSequenceClassification(MatePreTrainedModel):
-    """Scores the labels of a document; parameter names as in ``transformers.TapasForSequenceClassification``."""
+    """Scores the two labels of a document; parameter names as in ``transformers.TapasForSequenceClassification``."""
 
     kind: ClassVar[str] = "entailment"
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
         self.tapas = MateModel(config)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.classifier = nn.Linear(config.hidden_size, 2)
         self.post_init()
 
     def forward(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, first: Tensor, plan: Plan) -> Tensor:
@@ -31,7 +31,7 @@ class MateForSequenceClassification(MatePreTrainedModel):
             first: int64 ``[documents]``, the first token of each.
 
         Returns:
-            ``[documents, labels]``, float32 at least, under autocast too; label 1: entailed, 0: refuted.
+            ``[documents, 2]``, float32 at least, under autocast too; label 1: entailed, 0: refuted.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
         # Few numbers: bfloat16 would cost digits and save no time.

@@ -85,13 +85,13 @@ class TableQA:
             input_ids=batch.input_ids,
             token_types=batch.token_types,
             positions=batch.positions,
-            grid=_grid(batch),
+            grid=batch_grid(batch),
             plan=batch.plan,
         )
         return logits
 
     def losses(self, logits: TableLogits, batch: Batch) -> Tensor:
-        grid = _grid(batch)
+        grid = batch_grid(batch)
         selection, has_cells = selection_loss(logits, grid, batch.is_candidate)
         if self.weak is None:
             return selection
@@ -103,7 +103,7 @@ class TableQA:
         return torch.where(computes | has_cells, losses + torch.where(computes, 0.0, selection), 0.0)
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:
-        probability = cell_probabilities(logits, _grid(batch))[: len(batch.cell_document)]
+        probability = cell_probabilities(logits, batch_grid(batch))[: len(batch.cell_document)]
         chosen = (probability > 0.5).nonzero().squeeze(1)
         parts = (batch.cell_document, batch.cell_row, batch.cell_column, probability)
         found: list[list[tuple[Coordinate, float]]] = [[] for _ in batch.ids]
@@ -129,6 +129,11 @@ class TableQA:
             )
             for answer, own, value in zip(predictions, values, batch.answer_value.tolist(), strict=True)
         ]
+
+
+def batch_grid(batch: Batch) -> Grid:
+    """Which token of a batch is of which cell, and which cell of which column."""
+    return grid_of(batch.token_types, batch.document, batch.cell, batch.cell_document, batch.cell_column)
 
 
 def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tuple[Tensor, Tensor]:
@@ -173,10 +178,6 @@ def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:
     columns = columns.index_add(0, column, labelled.to(columns.dtype))
     best = first_best_by_group(columns, grid.document, len(grid.first))
     return torch.where((best >= 0) & (columns[best.clamp(min=0)] > 0), best, -1)
-
-
-def _grid(batch: Batch) -> Grid:
-    return grid_of(batch.token_types, batch.document, batch.cell, batch.cell_document, batch.cell_column)
 
 
 def _best_operators(logits: Tensor) -> list[tuple[str, float]]:

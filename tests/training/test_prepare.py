@@ -1,4 +1,4 @@
-"""`mate prepare model=...`: the tokens that training on that model will ask for."""
+"""`mate prepare`: the tokens that training will ask for, and what is said of the data of each task."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables.releases import write_sqa, write_tabfact, write_wtq
 from tests.training.conftest import TINY
 
 
@@ -22,6 +23,46 @@ def test_training_finds_what_was_prepared(model, mate, tmp_path, monkeypatch):
 def test_a_model_for_bench_only_is_refused(mate, capsys):
     assert mate("prepare", "model=etc") == 2
     assert "model=etc is for mate bench only" in capsys.readouterr().err
+
+
+_RELEASES = {"sqa": write_sqa, "wtq": write_wtq, "tabfact": write_tabfact}
+_TABLES = (
+    ("sqa", "questions", (5, 5, 5)),
+    ("sqa", "conversations", (2, 2, 2)),
+    ("sqa", "without a table", (1, 1, 1)),
+    ("sqa", "with answer cells", (4, 4, 4)),
+    ("wtq", "questions", (8, 8, 8)),
+    ("wtq", "with answer cells", (4, 5, 5)),
+    ("wtq", "with a number to answer", (1, 2, 2)),
+    ("wtq", "without supervision", (2, 1, 1)),
+    ("wtq", "an answer stands in several cells", (1, 0, 0)),
+    ("wtq", "its answer is neither in the table nor a number", (1, 1, 1)),
+    ("tabfact", "statements", (6, 4, 4)),
+    ("tabfact", "simple", (2, 2, 2)),
+    ("tabfact", "entailed", (2, 2, 2)),
+)
+_ELSEWHERE = {
+    "sqa": ("statements", "linked passages", "answer in input", "without supervision"),
+    "wtq": ("statements", "linked passages", "answer in input", "conversations"),
+    "tabfact": ("questions", "linked passages", "answer in input", "with answer cells", "without supervision"),
+}
+
+
+@pytest.mark.parametrize("task", _RELEASES)
+def test_what_is_said_of_a_release(task, mate, tmp_path, capsys):
+    folder = _RELEASES[task](tmp_path / "data")
+    command = ("prepare", f"task={task}", "backbone=tiny", "schedule=smoke", "workers=1")
+    assert mate(*command, f"data_dir={folder}") == 0
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    shown = {own[0]: tuple(own[1:]) for own in cells if own}
+    for _, title, counts in (own for own in _TABLES if own[0] == task):
+        assert shown[title] == tuple(map(str, counts)), title
+    assert shown["encoded"] == ("4", "4", "4") if task != "wtq" else ("7", "7", "7")
+    assert not shown.keys() & set(_ELSEWHERE[task])
+    assert mate(*command) == 2
+    assert "needs data_dir=DIR, a folder with" in capsys.readouterr().err
+    assert mate(*command, f"data_dir={tmp_path}") == 2
+    assert f"did you mean data_dir={folder}?" in capsys.readouterr().err
 
 
 def names(folder: Path) -> set[str]:

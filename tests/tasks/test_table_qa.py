@@ -1,0 +1,223 @@
+"""Cells, columns and operators of packed tables against plain loops over one table at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
+from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid
+from mate_cli.tasks.weak_supervision import OPERATORS, WeakSupervision
+from tests.tasks.packed_tables import FULL, table_row
+
+WEAK = WeakSupervision(0.6, 2.0, 15.0)
+
+
+class Drawn(NamedTuple):
+    """A table with its labels, and a model's scores: of tokens for cells and for columns, of operators."""
+
+    types: np.ndarray
+    labels: np.ndarray
+    values: np.ndarray
+    answer: float
+    scores: np.ndarray
+    operators: list[int]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Drawn:
+    """Counts and scores whose means are exact, so that equal scores are equal in any order of adding."""
+    question, rows, columns = draw(st.integers(1, 3)), draw(st.sampled_from([0, 1, 3])), draw(st.integers(1, 3))
+    places, labels, values = [(0, 0)] * question, [0] * question, [math.nan] * question
+    for place in ((row, column) for row in range(rows + 1) for column in range(1, columns + 1)):
+        tokens = draw(st.sampled_from([1, 2]))
+        places += [place] * tokens
+        labels += [int(place[0] > 0 and draw(st.booleans()))] * tokens
+        values += [draw(st.sampled_from([math.nan, 3.0, 7.5])) if place[0] else math.nan] * tokens
+    types = np.zeros((len(places), 7), dtype=np.int64)
+    types[question:, 0] = 1
+    types[:, 2], types[:, 1] = np.array(places).T
+    scores = draw(st.lists(st.tuples(*[st.integers(-2, 2)] * 2), min_size=len(places), max_size=len(places)))
+    operators = draw(st.lists(st.integers(-2, 2), min_size=4, max_size=4, unique=True))
+    answer = draw(st.sampled_from([math.nan, 2.0, 7.5, 40.0]))
+    return Drawn(types, np.array(labels), np.array(values), answer, np.array(scores, dtype=np.float64), operators)
+
+
+def model_of() -> MateForTableQuestionAnswering:
+    """Its states are the scores: the first of the two for cells, the second for columns."""
+    sizes = {"hidden_size": 2, "num_attention_heads": 1, "num_hidden_layers": 1, "vocab_size": 9}
+    model = MateForTableQuestionAnswering(MateConfig(**sizes, intermediate_size=2)).double().eval()
+    model.output_weights.data = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    model.column_output_weights.data = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    return model
+
+
+def batched(many: list[Drawn]) -> tuple[Batch, TableLogits]:
+    rows = [table_row(str(n), own.types, own.labels, own.values, answer_value=own.answer) for n, own in enumerate(many)]
+    batch = Collator(FULL)(rows)
+    states = torch.from_numpy(np.concatenate([own.scores for own in many]))
+    logits = MODEL.score(states, torch.zeros(len(many), 2, dtype=torch.float64), batch_grid(batch))
+    return batch, logits._replace(operators=torch.tensor([own.operators for own in many], dtype=torch.float64))
+
+
+MODEL = model_of()
+
+
+class ByHand:
+    """The definitions of spec 3.2 to 3.4 and 3.7 for one table."""
+
+    def __init__(self, own: Drawn) -> None:
+        places = [(int(row), int(column)) for column, row in own.types[:, 1:3] if column]
+        self.columns = sorted({column for _, column in places})
+        tokens = {place: np.flatnonzero((own.types[:, 2:0:-1] == place).all(1)) for place in dict.fromkeys(places)}
+        self.logit = {place: own.scores[at, 0].mean() for place, at in tokens.items()}
+        self.label = {place: own.labels[at].max() for place, at in tokens.items()}
+        self.value = {place: own.values[at][0] for place, at in tokens.items()}
+        self.score = {
+            c: np.mean([own.scores[at, 1].mean() for p, at in tokens.items() if p[1] == c]) for c in self.columns
+        }
+        self.labelled = {c: sum(own.labels[at].sum() for p, at in tokens.items() if p[1] == c) for c in self.columns}
+        self.answer, operators = own.answer, [math.exp(x) for x in own.operators]
+        self.operators = [x / sum(operators) for x in operators]
+
+    @property
+    def probability(self) -> dict[tuple[int, int], float]:
+        chosen = max(self.columns, key=lambda c: (self.score[c], -c))
+        return {p: sigmoid(x) for p, x in self.logit.items() if p[1] == chosen and p[0]}
+
+    @property
+    def selection(self) -> float | None:
+        if not any(self.labelled.values()):
+            return None
+        column = max(self.columns, key=lambda c: (self.labelled[c], -c))
+        loss = math.log(sum(math.exp(x) for x in self.score.values())) - self.score[column]
+        cells = [sigmoid(x if self.label[p] else -x) for p, x in self.logit.items() if p[1] == column]
+        return loss - sum(map(math.log, cells)) / len(cells)
+
+    @property
+    def expected(self) -> float:
+        numbers = [
+            (p, 0.0 if math.isnan(self.value[place]) else self.value[place]) for place, p in self.probability.items()
+        ]
+        count, total = sum(p for p, _ in numbers), sum(p * x for p, x in numbers)
+        results = [total, total / count if count else 0.0, count]
+        return sum(p * x for p, x in zip(self.operators[1:], results, strict=True)) / sum(self.operators[1:])
+
+    @property
+    def weak(self) -> float:
+        if math.isnan(self.answer) or (sum(self.operators[1:]) <= WEAK.cell_select_pref and self.selection is not None):
+            return 0.0 if self.selection is None else self.selection - math.log(self.operators[0])
+        error = abs(self.expected - self.answer)
+        huber = error**2 / 2 if error <= WEAK.huber_delta else WEAK.huber_delta * (error - WEAK.huber_delta / 2)
+        return huber - math.log(sum(self.operators[1:])) if huber <= (WEAK.answer_loss_cutoff or 0) else 0.0
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(tables(), min_size=1, max_size=4))
+def test_losses_equal_those_by_hand(many: list[Drawn]) -> None:
+    batch, logits = batched(many)
+    selection = [ByHand(own).selection or 0.0 for own in many]
+    assert TableQA().losses(logits, batch).tolist() == pytest.approx(selection, abs=1e-9)
+    weak = [ByHand(own).weak for own in many]
+    assert TableQA(weak=WEAK).losses(logits, batch).tolist() == pytest.approx(weak, abs=1e-6)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(tables(), min_size=1, max_size=4))
+def test_predictions_equal_those_by_hand(many: list[Drawn]) -> None:
+    batch, logits = batched(many)
+    for own, answer in zip(many, TableQA(weak=WEAK).predictions(logits, batch), strict=True):
+        by_hand = ByHand(own)
+        cells = {(row - 1, column - 1): p for (row, column), p in by_hand.probability.items() if p > 0.5}
+        assert list(answer.cells) == sorted(cells)
+        assert list(answer.probabilities) == pytest.approx([cells[cell] for cell in sorted(cells)])
+        assert answer.aggregation_probability == pytest.approx(max(by_hand.operators))
+        assert answer.aggregation == OPERATORS[by_hand.operators.index(max(by_hand.operators))]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(tables(), min_size=1, max_size=4))
+def test_nothing_flows_back_that_is_not_a_number(many: list[Drawn]) -> None:
+    """Unknown answers and cells without a number must not reach the gradients."""
+    batch, logits = batched(many)
+    inputs = [part.detach().requires_grad_() for part in logits]
+    TableQA(weak=WEAK).losses(TableLogits(*inputs), batch).sum().backward()
+    assert all(part.grad is None or part.grad.isfinite().all() for part in inputs)
+
+
+def test_an_answer_that_overflows_is_not_learnt() -> None:
+    """ "1e39" is a number to a parser and infinite in 32 bits."""
+    types = np.array([[0] * 7, [1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0]])
+    batch = Collator(FULL)([table_row("0", types, values=np.array([0.0, 0.0, np.inf]), answer_value=np.inf)])
+    logits = TableLogits(torch.zeros(2), torch.zeros(1), torch.zeros(1, 4))
+    assert TableQA(weak=WEAK).losses(logits, batch).tolist() == [0.0]
+    assert TableQA(weak=WEAK).scorable({"has_candidate": [False], "answer_value": [np.inf]}).tolist() == [False]
+
+
+def test_a_model_without_operators_answers_by_cells_alone() -> None:
+    types = np.array([[0] * 7, [1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0]])
+    batch = Collator(FULL)([table_row("0", types)])
+    (answer,) = TableQA().predictions(TableLogits(torch.ones(2), torch.zeros(1), torch.zeros(1, 0)), batch)
+    assert (answer.aggregation, answer.aggregation_probability) == ("NONE", 1.0)
+    assert answer.cells == ((0, 0),)
+
+
+@pytest.mark.parametrize(
+    ("cells", "operator", "right"),
+    [
+        ([0, 1], "NONE", True),
+        ([0], "NONE", False),
+        ([0, 1, 2], "NONE", False),
+        ([2], "NONE", True),  # another cell with the number
+        ([0, 1], "SUM", False),
+        ([3, 4], "SUM", True),
+        ([2], "AVERAGE", True),
+        ([2, 3], "AVERAGE", False),
+        ([0, 1, 2, 3, 4], "COUNT", False),
+        ([0, 3], "SUM", False),  # one of them is no number
+        ([], "NONE", False),
+        ([], "AVERAGE", False),
+    ],
+)
+def test_what_is_right_in_validation(cells: list[int], operator: str, right: bool) -> None:
+    """The answer is the first two of five cells, or 6."""
+    types = np.array([[0] * 7, *([1, 1, row, 0, 0, 0, 0] for row in range(6))])
+    labels, values = np.array([0, 0, 1, 1, 0, 0, 0]), np.array([0, 0, np.nan, np.nan, 6, 2, 4], dtype=float)
+    batch = Collator(FULL)([table_row("0", types, labels, values, answer_value=6.0)])
+    chosen = tuple((row, 0) for row in cells)
+    answer = TableAnswer("0", chosen, (0.9,) * len(chosen), operator, 0.8)
+    (verdict,) = TableQA(weak=WEAK).verdicts([answer], batch)
+    assert (verdict.question, verdict.right) == ("0", right)
+    (verdict,) = TableQA().verdicts([answer], batch)
+    assert verdict.right == (right and cells == [0, 1])
+
+
+def test_without_an_answer_nothing_is_right() -> None:
+    types = np.array([[0] * 7, [1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0]])
+    batch = Collator(FULL)([table_row("0", types)])
+    answers = [TableAnswer("0", cells, (0.9,) * len(cells), name) for cells in ((), ((0, 0),)) for name in OPERATORS]
+    for task in (TableQA(), TableQA(weak=WEAK)):
+        assert not any(task.verdicts([answer], batch)[0].right for answer in answers)
+
+
+def scorable(task: TableQA, **columns: Any) -> list[bool]:
+    found: list[bool] = task.scorable(columns).tolist()
+    return found
+
+
+def test_which_examples_have_a_loss() -> None:
+    columns = {"has_candidate": [True, False, False, True], "answer_value": [np.nan, 3.0, np.nan, 1.0]}
+    assert scorable(TableQA(), **columns) == [True, False, False, True]
+    assert scorable(TableQA(weak=WEAK), **columns) == [True, True, False, True]
