@@ -34,13 +34,19 @@ def named_column_of_previous_rows(example: Example, previous: Collection[Coordin
     return _cells({row for row, _ in previous} or range(example.table.num_rows), _named(example))
 
 
+def named_column_of_first_row_before(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
+    """The cell of that column in the first row of the answer before; all of the column where there is none."""
+    return _cells({min(previous)[0]} if previous else range(example.table.num_rows), _named(example))
+
+
 SEQUENCE_RULES: dict[str, Rule] = {
     "first cell": first_cell,
     "first column": first_column,
     "named column": named_column,
     "named column, rows before": named_column_of_previous_rows,
+    "named column, first row before": named_column_of_first_row_before,
 }
-"""Rules for conversations; only the last looks back."""
+"""Rules for conversations; the last two look back."""
 
 
 def answer_by_rule(examples: Sequence[Example], rule: Rule, gold_history: bool) -> dict[str, set[Coordinate]]:

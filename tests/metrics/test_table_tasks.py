@@ -58,6 +58,9 @@ def test_a_rule_looks_back_at_its_own_answers_or_at_the_right_ones():
         "a-0_0": {(row, 0) for row in range(4)},
     }
     assert answer_by_rule(examples, rule, gold_history=False)["a-0_1"] == {(row, 1) for row in range(4)}
+    first_row = SEQUENCE_RULES["named column, first row before"]
+    assert answer_by_rule(examples, first_row, gold_history=True)["a-0_1"] == {(2, 1)}
+    assert answer_by_rule(examples, first_row, gold_history=False)["a-0_1"] == {(0, 1)}
     found = {name: answer_by_rule(examples, own, False)["a-0_1"] for name, own in SEQUENCE_RULES.items()}
     assert found["first cell"] == {(0, 0)}
     assert found["first column"] == {(row, 0) for row in range(4)}
