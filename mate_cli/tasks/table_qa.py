@@ -34,7 +34,7 @@ class TableAnswer:
     """The cells that answer a question, and what is done with them.
 
     Attributes:
-        cells: the chosen cells, of one column, row-major; probabilities: theirs, each above 0.5.
+        cells: the chosen cells, of one column, row-major; probabilities: theirs.
         aggregation: one of ``OPERATORS``; NONE where the model has no aggregation.
         aggregation_probability: of the operator; 1 where the model has no aggregation.
     """
@@ -52,11 +52,14 @@ class TableQA:
 
     Attributes:
         temperature: what token logits are divided by; zero_head: whether new weights of cells and columns start at 0.
+        surest: whether the surest cell answers where none is above a half, unless cells are counted; the release's
+            answer is empty there, which no question of SQA or WikiTableQuestions asks for.
         weak: how operators are learnt from the answers alone; None: the model has none.
     """
 
     temperature: float = 1.0
     zero_head: bool = False
+    surest: bool = True
     weak: WeakSupervision | None = None
     kind: str = "table_qa"
     metric: str = "accuracy"
@@ -104,14 +107,18 @@ class TableQA:
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:
         probability = cell_probabilities(logits, batch_grid(batch))[: len(batch.cell_document)]
-        chosen = (probability > 0.5).nonzero().squeeze(1)
+        operators = _best_operators(logits.operators)
+        is_chosen = probability > 0.5
+        if self.surest:
+            is_chosen |= _surest_of_none(probability, is_chosen, batch.cell_document, operators)
+        chosen = is_chosen.nonzero().squeeze(1)
         parts = (batch.cell_document, batch.cell_row, batch.cell_column, probability)
         found: list[list[tuple[Coordinate, float]]] = [[] for _ in batch.ids]
         for document, row, column, own in zip(*(part[chosen].tolist() for part in parts), strict=True):
             found[document].append(((row, column), own))
         return [
             TableAnswer(example, tuple(place for place, _ in own), tuple(p for _, p in own), *operator)
-            for example, own, operator in zip(batch.ids, found, _best_operators(logits.operators), strict=True)
+            for example, own, operator in zip(batch.ids, found, operators, strict=True)
         ]
 
     def verdicts(self, predictions: Sequence[TableAnswer], batch: Batch) -> list[Verdict]:
@@ -178,6 +185,16 @@ def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:
     columns = columns.index_add(0, column, labelled.to(columns.dtype))
     best = first_best_by_group(columns, grid.document, len(grid.first))
     return torch.where((best >= 0) & (columns[best.clamp(min=0)] > 0), best, -1)
+
+
+def _surest_of_none(
+    probability: Tensor, is_chosen: Tensor, document: Tensor, operators: Sequence[tuple[str, float]]
+) -> Tensor:
+    """The likeliest cell (the first of equals) of each document that has none chosen and does not count, bool."""
+    best = first_best_by_group(probability, document, len(operators))
+    lacks = torch.tensor([name != "COUNT" for name, _ in operators], device=document.device) & (best >= 0)
+    lacks = lacks.index_fill(0, document[is_chosen], False)
+    return torch.zeros_like(is_chosen).index_fill(0, best[lacks], True)
 
 
 def _best_operators(logits: Tensor) -> list[tuple[str, float]]:

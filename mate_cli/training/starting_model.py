@@ -61,6 +61,7 @@ def starting_model(
     model_config.hidden_dropout_prob = schedule.dropout
     model_config.attention_probs_dropout_prob = schedule.attention_dropout
     task_of(config.task).prepare_model(model_config)
+    model_config.temperature = schedule.temperature or model_config.temperature
     model = MODELS[model_config.kind](model_config)
     if is_random:
         return model, folder, frozenset(name for name, _ in model.named_parameters())

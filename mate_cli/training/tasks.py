@@ -30,7 +30,7 @@ def _span_reading(config: TaskConfig) -> Task:
 def _table_qa(config: TaskConfig) -> Task:
     qa = config.qa
     weak = WeakSupervision(qa.cell_select_pref, qa.huber_delta, qa.answer_loss_cutoff)
-    return TableQA(qa.temperature, qa.zero_head, weak if qa.aggregation else None)
+    return TableQA(qa.temperature, qa.zero_head, qa.surest, weak if qa.aggregation else None)
 
 
 def _entailment(config: TaskConfig) -> Task:
