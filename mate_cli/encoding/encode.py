@@ -18,6 +18,8 @@ from mate_cli.tables.columns import ColumnValues, column_values
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tables.values import find_values
 
+_OF_VALUES = ("column_rank", "inv_column_rank", "numeric_relation")
+
 
 def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions) -> list[Encoded]:
     """Encode examples, in order; fastest where those that share a ``Table`` object come in one call.
@@ -127,13 +129,9 @@ def _place(example: Example, question: int, cells: np.ndarray, values: ColumnVal
     if example.previous:
         marks["prev_label"] = _marked(len(cells), columns, example.previous)
     if values is not None:
-        by_name = {
-            "column_rank": values.rank,
-            "inv_column_rank": values.inverse_rank,
-            "numeric_relation": values.relations(find_values(example.question)),
-        }
-        around = (columns, len(cells) - (rows + 1) * columns)  # header and histogram row
-        marks |= {name: np.pad(body.ravel(), around) for name, body in by_name.items()}
+        relations = values.relations(find_values(example.question))
+        by_name = zip(_OF_VALUES, (values.rank, values.inverse_rank, relations), strict=True)
+        marks |= {name: _below_header(body, len(cells)) for name, body in by_name}
         numbers = np.where(np.isfinite(values.numbers), values.numbers, np.nan).ravel()
     return TableText(example.table.id, rows, columns, question, cells, marks, numbers)
 
@@ -142,4 +140,12 @@ def _marked(length: int, columns: int, cells: Sequence[Coordinate]) -> np.ndarra
     """1 on some body cells, int32 ``[length]``, header first, row-major."""
     marks = np.zeros(length, dtype=np.int32)
     marks[[(row + 1) * columns + column for row, column in cells]] = 1
+    return marks
+
+
+def _below_header(body: np.ndarray, length: int) -> np.ndarray:
+    """What the body's cells have, int32 ``[rows, columns]``, as ``[length]``, with 0 for header and histogram row."""
+    columns = body.shape[1]
+    marks = np.zeros(length, dtype=np.int32)
+    marks[columns : columns + body.size] = body.ravel()
     return marks

@@ -34,12 +34,14 @@ class ColumnValues:
         rank: int32 ``[rows, columns]``, of the cell's value among the distinct ones of its column, the lowest 1; 0
             where there is none, or where the column's dates have no field in common.
         inverse_rank: int32 ``[rows, columns]``, likewise, the highest 1.
+        common: bool ``[columns, 3]``, which fields all dates of a column have; all where it has none.
     """
 
     numbers: np.ndarray
     dates: np.ndarray
     rank: np.ndarray
     inverse_rank: np.ndarray
+    common: np.ndarray
 
     def relations(self, values: Iterable[Value]) -> np.ndarray:
         """How a question's values compare with each cell: the bits of all, int32 ``[rows, columns]``; 0 where none
@@ -53,24 +55,25 @@ class ColumnValues:
 
     def _date_keys(self, value: Date) -> tuple[np.ndarray, np.ndarray]:
         """Keys of the cells, float64 ``[rows, columns]``, and of the value for each column, float64 ``[columns]``."""
-        own = np.array([field or 0 for field in value], dtype=np.int64)
-        common = _common_fields(self.dates) & (own > 0)
-        return _keys(self.dates, common), ((common * own) @ _WEIGHTS).astype(np.float64)
+        own = np.array(_fields(value))
+        fields = self.common & (own > 0)
+        return _keys(self.dates, fields), ((fields * own) @ _WEIGHTS).astype(np.float64)
 
 
 def column_values(table: Table) -> ColumnValues:
     """The values of a table's body. They do not depend on a question: one call serves all about the table."""
     numbers = np.full((table.num_rows, table.num_columns), np.nan, dtype=np.float32)
     dates = np.zeros((table.num_rows, table.num_columns, 3), dtype=np.int64)
-    for number, cells in enumerate(zip(*table.rows, strict=True)):
+    for column, cells in enumerate(zip(*table.rows, strict=True)):
         for row, value in enumerate(consolidated([find_values(cell.text) for cell in cells])):
             if isinstance(value, Date):
-                dates[row, number] = [field or 0 for field in value]
+                dates[row, column] = _fields(value)
             elif value is not None:
-                numbers[row, number] = value
-    keys = np.where(np.isnan(numbers), _keys(dates, _common_fields(dates)), numbers)
-    rank, inverse_rank = _ranks(keys)
-    return ColumnValues(numbers, dates, rank, inverse_rank)
+                numbers[row, column] = value
+    has_date = dates.any(axis=-1, keepdims=True)
+    common = np.all((dates > 0) | ~has_date, axis=0)
+    rank, inverse_rank = _ranks(np.where(np.isnan(numbers), _keys(dates, common), numbers))
+    return ColumnValues(numbers, dates, rank, inverse_rank, common)
 
 
 def consolidated(cells: list[tuple[Value, ...]]) -> list[Value | None]:
@@ -82,14 +85,13 @@ def consolidated(cells: list[tuple[Value, ...]]) -> list[Value | None]:
     return most if _known(most) >= _LEAST_SHARE * len(cells) else [None] * len(cells)
 
 
+def _fields(date: Date) -> list[int]:
+    """Year, month and day, 0 where not known."""
+    return [field or 0 for field in date]
+
+
 def _known(values: list[Value | None]) -> int:
     return sum(value is not None for value in values)
-
-
-def _common_fields(dates: np.ndarray) -> np.ndarray:
-    """Which fields all dates of a column have, bool ``[columns, 3]``."""
-    has_none = ~dates.any(axis=-1, keepdims=True)
-    return ((dates > 0) | has_none).all(axis=0)
 
 
 def _keys(dates: np.ndarray, fields: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Numbers and dates in a text, as the release finds them (spec 6.2).
 
 Three kinds of spans hold values: digits with commas, decimals and a sign after a blank; single words that are numbers
-("1e5", "3rd", "seven", "fifth"); dates of 16 English notations with a year from 1700 to 2016. A currency, a per cent
+("1e5", "3rd", "seven", "fifth"); dates in English notations with a year from 1700 to 2016. A currency, a per cent
 sign or a unit beside a number is passed over; a range or a score gives both its numbers. A span inside a longer one
 gives nothing ("5" in "5 May"); a year alone is both a number and a date.
 
@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from mate_cli.tables.text import normalize_for_match
@@ -60,7 +61,6 @@ _YEARS = range(1700, 2017)
 _NUMBER = re.compile(r"(?:(?:^|\s)[+-])?(?:\.\d+|\d+(?:,\d{3})*(?:\.\d*)?)")
 _WORD = re.compile(r"[^\W_]+")
 _MAY_HOLD_VALUE = re.compile("|".join((r"\d", *_NUMBER_WORDS, *_MONTHS)))
-_MAY_HOLD_DATE = re.compile("|".join((r"\d{4}", *(name[:3] for name in _MONTHS))))
 
 _FIELDS = {
     "YEAR": r"(?P<year>\d{4})",
@@ -70,10 +70,11 @@ _FIELDS = {
     "DAY": r"(?P<day>\d{1,2})",
     "WEEKDAY": "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
 }
-_NOTATIONS = (
-    *("NAME", "YEARs?", "MONTH YEAR", "MONTH DAY", "DAY MONTH", "MONTH DAY, YEAR", "DAY MONTH YEAR"),
-    *("WEEKDAY, MONTH DAY", "NUMBER-DAY-YEAR", "YEAR-NUMBER-DAY", "YEAR-NUMBER", r"DAY\.NUMBER\.YEAR"),
+_IN_WORDS = (
+    *("NAME", "MONTH YEAR", "MONTH DAY", "DAY MONTH"),
+    *("MONTH DAY, YEAR", "DAY MONTH YEAR", "WEEKDAY, MONTH DAY"),
 )
+_IN_DIGITS = ("YEARs?", "NUMBER-DAY-YEAR", "YEAR-NUMBER-DAY", "YEAR-NUMBER", r"DAY\.NUMBER\.YEAR")
 
 
 def _compiled(notation: str) -> re.Pattern[str]:
@@ -81,7 +82,10 @@ def _compiled(notation: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){regex}(?![^\W_])")
 
 
-_DATES = tuple(map(_compiled, _NOTATIONS))
+_DATES = (  # what a text must hold to be worth the search, and what to search for
+    (re.compile("|".join(name[:3] for name in _MONTHS)), tuple(map(_compiled, _IN_WORDS))),
+    (re.compile(r"\d{4}"), tuple(map(_compiled, _IN_DIGITS))),
+)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -117,7 +121,7 @@ def _numbers(text: str) -> Iterator[tuple[tuple[int, int], float]]:
             yield match.span(), number
     for match in _WORD.finditer(text):
         word = match.group()
-        number = _NUMBER_WORDS[word] if word in _NUMBER_WORDS else _as_number(word)
+        number = _as_number(word) if word[0].isdecimal() else _NUMBER_WORDS.get(word)
         if number is not None:
             yield match.span(), number
 
@@ -133,11 +137,11 @@ def _as_number(word: str) -> float | None:
 
 def _dates(text: str) -> Iterator[tuple[tuple[int, int], Date]]:
     # No notation ends as it begins, so matches of one never overlap and ``finditer`` passes over none.
-    for notation in _DATES if _MAY_HOLD_DATE.search(text) else ():
-        for match in notation.finditer(text):
-            day = _as_date(match.groupdict())
-            if day is not None:
-                yield match.span(), day
+    notations = chain.from_iterable(notations for hint, notations in _DATES if hint.search(text))
+    for match in chain.from_iterable(notation.finditer(text) for notation in notations):
+        day = _as_date(match.groupdict())
+        if day is not None:
+            yield match.span(), day
 
 
 def _as_date(fields: dict[str, str | None]) -> Date | None:

@@ -15,7 +15,7 @@ from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLar
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.encoding.truncation import pieces_per_cell
 from mate_cli.errors import UserError
-from mate_cli.tables.columns import EQUAL, GREATER, LESS, column_values
+from mate_cli.tables.columns import EQUAL, GREATER, LESS, ColumnValues, column_values
 from mate_cli.tables.table import Cell, Example, Table
 
 WORDS = (
@@ -211,7 +211,12 @@ def test_what_reads_no_table_compares_nothing(tokenizer: CellTokenizer, options:
 def test_ranks_are_not_clamped_and_read_once(tokenizer: CellTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("long", (Cell("km"),), tuple((Cell(str(number)),) for number in range(700)))
     read = []
-    monkeypatch.setattr(encode_module, "column_values", lambda table: read.append(table) or column_values(table))
+
+    def counted(table: Table) -> ColumnValues:
+        read.append(table)
+        return column_values(table)
+
+    monkeypatch.setattr(encode_module, "column_values", counted)
     many = encode([Example("a", "who", table), Example("b", "699", table)], tokenizer, EncodingOptions(8192))
     assert read == [table]
     for encoded in many:
