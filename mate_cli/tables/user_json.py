@@ -69,4 +69,5 @@ def _text(value: Any, where: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text"}.get(type(value), json.dumps(value)[:40])
+    names: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
+    return names.get(type(value)) or json.dumps(value)[:40]

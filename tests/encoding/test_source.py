@@ -1,0 +1,48 @@
+"""Where examples come from: every reader by its name, and what is made of any split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mate_cli import config_task
+from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource, content_hash
+from mate_cli.tables.readers import READERS
+from tests.tables.releases import write_sqa, write_tabfact, write_wtq
+
+_RELEASES = {"sqa": write_sqa, "wtq": write_wtq, "tabfact": write_tabfact}
+
+
+def test_every_reader_that_can_be_configured_is_there() -> None:
+    assert tuple(READERS) == config_task.READERS
+    for reader in READERS.values():
+        assert tuple(reader.LAYOUT.questions) == config_task.SPLITS
+
+
+@pytest.mark.parametrize(("reader", "write"), _RELEASES.items())
+def test_splits_without_questions_and_drawn_ones(reader: str, write: Callable[[Path], Path], tmp_path: Path) -> None:
+    whole = DataSource(reader, write(tmp_path), "train")
+    blanked, drawn = BlankedSource(whole), DrawnSource(whole, 3)
+    read = whole.read()
+    without = blanked.read()
+    assert {e.question for e in without.examples} == {""}
+    assert [replace(e, question="") for e in read.examples] == list(without.examples)
+    assert (without.questions, without.missing_tables) == (read.questions, read.missing_tables)
+    assert without.unsupervised == read.unsupervised
+    part = drawn.read()
+    assert len(part.examples) == part.questions == 3
+    assert [e for e in read.examples if e in part.examples] == list(part.examples)
+    assert part.unsupervised.items() <= read.unsupervised.items()
+    assert part.unsupervised.keys() <= {e.id for e in part.examples}
+    assert blanked.split == drawn.split == "train"
+    assert len({content_hash(source.files()) for source in (whole, blanked, drawn, DrawnSource(whole, 2))}) == 4
+
+
+def test_a_changed_table_changes_the_files(tmp_path: Path) -> None:
+    source = DataSource("sqa", write_sqa(tmp_path), "dev")
+    before = content_hash(source.files())
+    (tmp_path / "table_csv" / "1_1.csv").write_text("Town,Mayor\nBirch,Ann\nElm,Bo\n")
+    assert content_hash(source.files()) != before
