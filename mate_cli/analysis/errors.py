@@ -13,7 +13,7 @@ from mate_cli.config import active_schedule
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.metrics.near_miss import Miss, classify
-from mate_cli.models.weights import read_config
+from mate_cli.models.config_file import read_config
 from mate_cli.tables.reading import reading_example
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.training.pointr import Stage

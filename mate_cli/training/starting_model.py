@@ -8,9 +8,10 @@ from rich.console import Console
 
 from mate_cli.config import BackboneConfig, ModelConfig, ScheduleConfig, TrainConfig
 from mate_cli.errors import UserError
+from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.models.weights import MODELS, hub_folder, load_weights, package_folder, read_config
+from mate_cli.models.weights import MODELS, hub_folder, load_weights, package_folder
 from mate_cli.training.tasks import task_of
 
 

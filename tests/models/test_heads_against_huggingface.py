@@ -13,11 +13,12 @@ from torch import Tensor, nn
 from transformers import TapasConfig, TapasForQuestionAnswering, TapasForSequenceClassification
 
 from mate_cli.encoding.batch import Batch
+from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.embeddings import reset_positions
 from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
-from mate_cli.models.weights import load_weights, read_config
+from mate_cli.models.weights import load_weights
 from mate_cli.tasks.entailment import EntailmentTask
 from mate_cli.tasks.table_qa import TableQA, batch_grid, cell_probabilities
 from mate_cli.tasks.weak_supervision import WeakSupervision

@@ -22,12 +22,12 @@ from transformers import (
 
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
+from mate_cli.models.config_file import read_config
 from mate_cli.models.weights import (
     hub_folder,
     load_model,
     load_weights,
     package_folder,
-    read_config,
     save_model,
 )
 

@@ -1,0 +1,93 @@
+"""The configuration of the tasks: their schedules, those of the paper above all, and what else they choose."""
+
+from __future__ import annotations
+
+import pytest
+
+from mate_cli import config
+from mate_cli.catalogue import schedules
+from tests.test_config import config_of, train_config
+
+
+@pytest.mark.parametrize(
+    ("task", "backbone", "schedule"),
+    [
+        ("sample", "minilm", "laptop"),
+        ("hybridqa", "bert_large", "paper"),
+        ("sample_reader", "minilm", "laptop"),
+        ("hybridqa_reader", "bert_large", "paper"),
+        ("sqa", "bert_large", "paper"),
+        ("wtq", "bert_large", "paper"),
+        ("tabfact", "bert_large", "paper"),
+    ],
+)
+def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedule: str) -> None:
+    chosen = train_config(f"task={task}")
+    assert chosen.backbone.name == backbone
+    assert config.active_schedule(chosen) is chosen.task.schedules[schedule]
+
+
+@pytest.mark.parametrize("overrides", [("task=hybridqa", "backbone=minilm"), ("backbone=minilm", "task=hybridqa")])
+def test_a_backbone_on_the_command_line_wins_over_the_tasks(overrides: tuple[str, ...]) -> None:
+    chosen = train_config(*overrides, "schedule=laptop")
+    assert (chosen.backbone.name, chosen.backbone.source) == ("minilm", "package")
+    assert config.active_schedule(chosen) is chosen.task.schedules["laptop"]
+
+
+def test_the_papers_schedule_of_hybridqa() -> None:
+    """Checklist row 36: batch 128, 80,000 steps, N=2048, clip 10, lr 1e-5, warm-up 5%."""
+    paper = config.active_schedule(train_config("task=hybridqa"))
+    assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (128, 80_000, None, 2048)
+    assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (10.0, 1e-5, None, 0.05)
+    assert (paper.dropout, paper.attention_dropout, paper.weight_decay) == (0.1, 0.1, 0.01)
+
+
+def test_the_papers_schedule_of_the_reader() -> None:
+    """Checklist row 43: batch 512, 25,000 steps, 512 tokens, clip 10, lr 5e-5, warm-up 1%; full attention."""
+    chosen = train_config("task=hybridqa_reader")
+    paper = config.active_schedule(chosen)
+    assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (512, 25_000, None, 512)
+    assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (10.0, 5e-5, None, 0.01)
+    assert (chosen.model.name, chosen.task.kind, chosen.task.span.head) == ("tapas", "span_reading", "mlp")
+
+
+@pytest.mark.parametrize(
+    ("task", "batch", "steps", "lr", "warmup", "dropout", "attention_dropout"),
+    [
+        ("sqa", 128, 200_000, 1.25e-5, 0.01, 0.1, 0.1),
+        ("wtq", 512, 50_000, 1.93581e-5, 0.12896, 0.1, 0.1),
+        ("tabfact", 512, 80_000, 2e-5, 0.05, 0.07, 0.0),
+    ],
+)
+def test_the_papers_schedules_are_those_of_the_tapas_release(
+    task: str, batch: int, steps: int, lr: float, warmup: float, dropout: float, attention_dropout: float
+) -> None:
+    """Checklist 118, spec 3.8 and 6.4: the release clips to norm 1 before its values at 10, which then does nothing."""
+    paper = config.active_schedule(train_config(f"task={task}"))
+    assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (batch, steps, None, 512)
+    assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (1.0, lr, None, warmup)
+    assert (paper.dropout, paper.attention_dropout, paper.weight_decay) == (dropout, attention_dropout, 0.01)
+    assert not paper.bias_correction
+
+
+def test_how_questions_on_tables_are_learnt() -> None:
+    """Checklist 118, 119; spec 3.8: the first answers with cells alone, the second also with an operator on them."""
+    sqa, wtq, tabfact = (train_config(f"task={name}").task for name in ("sqa", "wtq", "tabfact"))
+    assert (sqa.kind, wtq.kind, tabfact.kind) == ("table_qa", "table_qa", "entailment")
+    assert (sqa.qa.aggregation, sqa.qa.temperature, sqa.qa.zero_head) == (False, 1.0, False)
+    assert (wtq.qa.aggregation, wtq.qa.temperature, wtq.qa.zero_head) == (True, 0.0352513, True)
+    assert (wtq.qa.answer_loss_cutoff, wtq.qa.cell_select_pref, wtq.qa.huber_delta) == (0.664694, 0.207951, 0.121194)
+
+
+def test_a_model_on_the_command_line_wins_over_the_readers() -> None:
+    assert train_config("task=sample_reader", "model=mate").model.heads == "mate"
+    assert config_of("prepare", "task=sample_reader").model.heads == "full"
+    assert train_config().model.heads == config_of("prepare").model.heads == "mate"
+
+
+@pytest.mark.parametrize("task", ["sample", "hybridqa", "sample_reader", "hybridqa_reader", "sqa", "wtq", "tabfact"])
+def test_every_task_has_the_four_schedules(task: str) -> None:
+    chosen = train_config(f"task={task}")
+    assert set(chosen.task.schedules) == {"paper", "small", "laptop", "smoke"}
+    assert all(chosen.task.schedules[name].attention_dropout == 0 for name in ("small", "laptop", "smoke"))
+    assert sum(line.name.startswith(f"{task}: ") for line in schedules()) == 4
