@@ -66,8 +66,8 @@ _FIELDS = {
     "YEAR": r"(?P<year>\d{4})",
     "MONTH": rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})",
     "NAME": rf"(?P<month>{'|'.join(_MONTHS)})",
-    "NUMBER": r"(?P<month>\d{1,2})",
-    "DAY": r"(?P<day>\d{1,2})",
+    "NUMBER": r"(?P<month>1[0-2]|0[1-9]|[1-9])",
+    "DAY": r"(?P<day>3[01]|[12]\d|0[1-9]|[1-9])",
     "WEEKDAY": "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
 }
 _IN_WORDS = (

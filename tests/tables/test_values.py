@@ -58,6 +58,7 @@ def slow_dates(text: str) -> dict[tuple[int, int], Date]:
 @example("sept 5, 2005")
 @example("friday, may 5 may 31 may 1999-07-05")
 @example("may 29, 2017")
+@example("٣ may, 1٣ may")  # of digits in other scripts strptime takes the second one alone
 def test_dates_are_those_that_strptime_reads(text: str) -> None:
     slow = slow_dates(text)
     longest = {

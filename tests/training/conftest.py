@@ -14,6 +14,18 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
+def train_once(tmp_path_factory, cache, *words):
+    """The folder, empty before, in which ``mate train`` has run with these words; for fixtures that tests share."""
+    from mate_cli.cli import main
+
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MATE_CACHE", str(cache))
+        patch.chdir(folder)
+        assert main(["train", *words]) == 0
+    return folder
+
+
 @pytest.fixture
 def mate(tmp_path, cache, monkeypatch):
     """Call ``mate`` in this process, in an empty folder; returns the exit code."""

@@ -12,7 +12,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from mate_cli.cli import main
 from mate_cli.config import HardwareConfig, PathsConfig, active_schedule, load_run_config
 from mate_cli.encoding.encode import encode, reading_row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -27,7 +26,7 @@ from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_folder, encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
-from tests.training.conftest import TINY
+from tests.training.conftest import TINY, train_once
 from tests.training.test_every_model import SILENT, composed
 
 READER = ("task=sample_reader", *TINY)
@@ -37,12 +36,7 @@ CPU = HardwareConfig(name="cpu", accelerator="cpu", precision="32", micro_batch=
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, cache):
     """A finished reader of two steps."""
-    folder = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MATE_CACHE", str(cache))
-        patch.chdir(folder)
-        assert main(["train", *READER, "name=first"]) == 0
-    return folder / "runs" / "sample_reader" / "first"
+    return train_once(tmp_path_factory, cache, *READER, "name=first") / "runs" / "sample_reader" / "first"
 
 
 def questions_of(run: Path, split: str, cache: Path) -> tuple[Example, ...]:

@@ -7,19 +7,13 @@ import pytest
 import torch
 import yaml
 
-from mate_cli.cli import main
-from tests.training.conftest import TINY
+from tests.training.conftest import TINY, train_once
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, cache):
     """A finished run of two steps."""
-    folder = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MATE_CACHE", str(cache))
-        patch.chdir(folder)
-        assert main(["train", *TINY, "name=first"]) == 0
-    return folder / "runs" / "sample" / "first"
+    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
 
 
 def test_a_run_folder_is_enough(trained):

@@ -103,10 +103,13 @@ def test_a_histogram_row_changes_what_is_read_and_not_what_is_answered() -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "labels", "temperature", "zero"), [("sqa", 0, 1.0, False), ("wtq", 4, 0.0352513, True)]
+    ("name", "schedule", "labels", "temperature", "zero"),
+    [("sqa", "laptop", 0, 1.0, False), ("wtq", "paper", 4, 0.0352513, True), ("wtq", "laptop", 4, 1.0, True)],
 )
-def test_the_model_is_the_one_that_the_task_asks_for(name: str, labels: int, temperature: float, zero: bool) -> None:
-    config = composed(f"task={name}", "backbone=minilm", "schedule=laptop")
+def test_the_model_is_the_one_that_the_task_asks_for(
+    name: str, schedule: str, labels: int, temperature: float, zero: bool
+) -> None:
+    config = composed(f"task={name}", "backbone=minilm", f"schedule={schedule}")
     model, _, new = starting_model(config, active_schedule(config), SILENT)
     assert isinstance(model, MateForTableQuestionAnswering)
     own = model.config
