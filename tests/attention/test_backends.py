@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.attention import (
@@ -122,7 +122,7 @@ def assert_equal(batch, pattern, backend):
         assert not ours[padding].any()
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(layouts(), st.sampled_from(sorted(PATTERNS)), st.sampled_from(EXACT))
 def test_backends_agree(batch, name, backend):
     assert_equal(batch, PATTERNS[name], backend)

@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.attention import Buckets, PatternPlanner, attend, bucketed, build_plan, mate_pattern
@@ -67,7 +67,7 @@ def bucketed_results(batch, pattern, buckets):
 sizes = st.builds(Buckets, st.integers(1, 12), st.integers(1, 9))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(layouts(), st.sampled_from(LINES), sizes, st.sampled_from([1, 3, 48]))
 def test_buckets_are_the_intersected_mask(batch, name, buckets, at_once):
     with mock.patch.object(bucketed, "_BUCKETS_AT_ONCE", at_once):
@@ -84,7 +84,7 @@ def longest_line(batch, kind):
     return int(np.unique(pairs, axis=1, return_counts=True)[1].max(initial=0))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(layouts(), st.sampled_from(LINES), st.integers(0, 5), st.integers(0, 5))
 def test_buckets_are_exact_where_question_and_lines_fit(batch, name, more_global, more_radius):
     """Checklist 10: question <= G and every line <= R + 1 tokens."""

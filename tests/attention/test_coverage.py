@@ -68,7 +68,7 @@ def planned_pairs(plan):
     return pairs
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(layouts(), st.sampled_from(["row", "column"]), st.integers(1, 12), st.integers(1, 9))
 def test_coverage_counts_the_pairs_that_the_plan_has(layout, kind, global_size, radius):
     expected = seen_pairs(kind, layout, global_size, radius)

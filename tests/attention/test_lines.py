@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.attention import Layout, allowed
@@ -39,7 +39,6 @@ def planned_pairs(plan, kind):
 
 
 @pytest.mark.parametrize("kind", ["row", "column", "full"])
-@settings(deadline=None)
 @given(layout=layouts(), long_question=st.sampled_from([1, 100]))
 def test_each_allowed_pair_is_planned_once(kind, layout, long_question):
     ids = (torch.from_numpy(x) for x in (layout.row, layout.column, layout.segment))
@@ -49,7 +48,6 @@ def test_each_allowed_pair_is_planned_once(kind, layout, long_question):
     assert torch.equal(planned_pairs(ragged_plan(layout, (kind,), long_question), kind), expected.long())
 
 
-@settings(deadline=None)
 @given(layouts())
 def test_classes_are_shaped_for_the_kernel(layout):
     plan = ragged_plan(layout, ("row", "column"))

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from mate_cli.attention.linformer import LinformerPlanner, attend_linformer
 from mate_cli.errors import UserError
@@ -42,7 +42,7 @@ def outputs_and_gradients(batch, attend):
     return output, *torch.autograd.grad((output * draw(*output.shape)).sum(), inputs)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(layouts())
 def test_packed_documents_are_padded_ones(batch):
     plan = pickle.loads(pickle.dumps(LinformerPlanner(LONGEST)))(batch)

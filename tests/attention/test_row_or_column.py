@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from mate_cli.attention import HeadGroup, Pattern, attend, build_plan
 from tests.attention.test_backends import document, layout, layouts
@@ -23,7 +23,7 @@ def sees(batch, i, j):
 
 
 @pytest.mark.parametrize("backend", ["eager", "dense", "flex", "auto"])
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(batch=layouts())
 def test_one_mask_for_all_heads(backend, batch):
     size = len(batch.document)

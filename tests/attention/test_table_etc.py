@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.attention.table_etc import LABELS, TableEtcPlanner, attend_table_etc
@@ -80,7 +80,7 @@ def assert_equal(batch, radius):
     assert not ours[0][: len(batch.document)][torch.from_numpy(batch.document < 0)].any()
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(layouts(), st.integers(1, 40))
 def test_windows_and_memories_are_the_dense_result(batch, radius):
     assert_equal(batch, radius)

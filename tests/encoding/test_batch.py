@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.attention import PatternPlanner
@@ -37,7 +37,6 @@ def rows_of(examples: list[Example], tokenizer: CellTokenizer) -> list[dict[str,
     return [row_of(example, own.features) for example, own in zip(examples, encoded, strict=True)]
 
 
-@settings(deadline=None)
 @given(many=st.lists(examples(), min_size=1, max_size=5))
 def test_batch_holds_its_examples(tokenizer: CellTokenizer, many: list[Example]) -> None:
     rows = rows_of(many, tokenizer)
@@ -52,7 +51,6 @@ def test_batch_holds_its_examples(tokenizer: CellTokenizer, many: list[Example])
     assert batch.plan.tokens == len(batch.input_ids)
 
 
-@settings(deadline=None)
 @given(many=st.lists(examples(), min_size=1, max_size=5))
 def test_cells_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None:
     """The body cells are all there, row-major, document by document; tokens point to their own."""
@@ -74,7 +72,6 @@ def test_cells_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None
             assert expected[cell][:3] == (int(batch.document[token]), row - 1, column - 1)
 
 
-@settings(deadline=None)
 @given(many=st.lists(examples(), min_size=1, max_size=5))
 def test_values_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None:
     """The numbers of the cells are beside the cells, row-major, document by document."""

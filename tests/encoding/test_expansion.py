@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.encoding.encode import encode
@@ -58,7 +58,6 @@ VOCABULARY = ("red", "blue", "king", "town", "york", "river", "lived", "Is", "th
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS, min_size=2, max_size=6), st.lists(WORDS, min_size=1, max_size=3), st.integers(0, 6))
 def test_ranking_from_the_definition(passages: list[list[str]], questions: list[list[str]], k: int) -> None:
     texts = {str(number): " ".join(words) for number, words in enumerate(passages)}

@@ -72,7 +72,7 @@ def test_words_keep_case_accents_and_marks(bert: CellTokenizer, text: str, words
     assert words_of(bert, text) == words
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(text=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12))
 def test_words_cover_every_letter_once_and_in_order(bert: CellTokenizer, text: str) -> None:
     row = row_of_text(bert, text)
@@ -85,7 +85,7 @@ def test_words_cover_every_letter_once_and_in_order(bert: CellTokenizer, text: s
     assert {i for i, c in enumerate(text) if unicodedata.category(c)[0] in "LN"} <= covered
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     words=st.lists(st.sampled_from(["red", "new", "york", "city", "Players", "New-York"]), max_size=8),
     answer=st.sampled_from(["york", "new york", "players", "red city red"]),

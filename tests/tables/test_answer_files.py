@@ -26,7 +26,7 @@ CELLS = st.frozensets(st.tuples(st.integers(0, 900), st.integers(0, 40)), max_si
 ANSWERS = st.dictionaries(st.sampled_from(["nu-0", "nu-1", "x"]), st.lists(st.text(max_size=6), max_size=3), min_size=1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(answers=ANSWERS)
 def test_answers_of_wikitablequestions_come_back(tmp_path_factory, answers):
     file = tmp_path_factory.mktemp("wtq") / "predictions.tsv"
@@ -35,7 +35,7 @@ def test_answers_of_wikitablequestions_come_back(tmp_path_factory, answers):
     assert read_wtq_predictions(file, answers.keys()) == expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(cells=st.lists(CELLS, min_size=4, max_size=4))
 def test_cells_of_sqa_come_back(tmp_path_factory, cells):
     file = tmp_path_factory.mktemp("sqa") / "predictions.tsv"

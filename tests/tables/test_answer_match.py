@@ -52,7 +52,7 @@ def test_whole_words_in_cells_and_passages_alike(answer: str, text: str, holds: 
     assert candidate_cells(table, {"/wiki/x": text}, answer) == list(match.candidates)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(answer=_TEXT, cell=_TEXT, passage=_TEXT)
 @example(answer="ΑΣ", cell="ΑΣ.Α ΑΣ", passage="Σ'Α")
 def test_the_cheap_tests_lose_nothing(answer: str, cell: str, passage: str) -> None:

@@ -24,7 +24,7 @@ def _finder(rows: list[list[str]]) -> SupervisionFinder:
     return SupervisionFinder(Table("t", (Cell(""),) * len(rows[0]), body))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.lists(_CELLS, min_size=2, max_size=2), min_size=1, max_size=4),
     st.lists(_CELLS.filter(bool), min_size=1, max_size=3),

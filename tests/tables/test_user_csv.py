@@ -29,7 +29,7 @@ def _texts(path: Path) -> list[list[str]]:
     return [[cell.text for cell in row] for row in (table.header, *table.rows)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(2, 5).flatmap(lambda width: st.lists(st.lists(_FIELD, min_size=width, max_size=width), min_size=2)),
     st.sampled_from([",", ";", "\t"]),

@@ -36,7 +36,7 @@ def _read(folder: Path, name: str, content: bytes | str) -> list[list[str]]:
     return _texts(read_table(path))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(_GRID)
 def test_every_format_holds_the_same_table(rows: list[list[str]]) -> None:
     header = [f"{number} {text}" for number, text in enumerate(rows[0])]  # keys of an object differ

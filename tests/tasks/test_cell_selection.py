@@ -38,7 +38,7 @@ def brute_force(logits, flags, objective):
     return -sum(weight * math.log(p[i]) for i, weight in q.items())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(packed_cells(), st.sampled_from(OBJECTIVES))
 def test_loss_equals_brute_force(cells, objective):
     logits, document, flags, documents = cells
@@ -50,7 +50,7 @@ def test_loss_equals_brute_force(cells, objective):
         assert scorable[number].item() == bool(flags[own].any())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(packed_cells())
 def test_mml_gradient_is_that_of_the_marginal_likelihood(cells):
     logits, document, flags, documents = cells

@@ -55,7 +55,7 @@ def test_the_joint_score_is_the_product_at_weight_1() -> None:
     assert cell.joint(2.0) == pytest.approx(0.5 * 0.09)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(CELLS, min_size=1, max_size=6))
 def test_no_weight_answers_more_than_the_fitted_one(questions: list[list[ReadCell]]) -> None:
     fit = fit_weight(questions, [["red"]] * len(questions))

@@ -44,7 +44,7 @@ def logits_of(data: st.DataObject, spans: Spans) -> torch.Tensor:
     return torch.tensor(data.draw(values), dtype=torch.float64)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(packed())
 def test_valid_spans_are_all_pairs_in_a_cell(batch: tuple[torch.Tensor, torch.Tensor, int, int]) -> None:
     cell, document, _, max_span = batch
@@ -52,7 +52,7 @@ def test_valid_spans_are_all_pairs_in_a_cell(batch: tuple[torch.Tensor, torch.Te
     assert list(zip(*(part.tolist() for part in spans), strict=True)) == every_pair(cell, document, max_span)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(packed(), st.data())
 def test_loss_and_gradient_equal_brute_force(
     batch: tuple[torch.Tensor, torch.Tensor, int, int], data: st.DataObject
@@ -77,7 +77,7 @@ def test_loss_and_gradient_equal_brute_force(
             assert gradient[i].item() == pytest.approx(slope, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(packed(), st.data())
 def test_of_equal_spans_the_larger_start_and_end_is_best(
     batch: tuple[torch.Tensor, torch.Tensor, int, int], data: st.DataObject

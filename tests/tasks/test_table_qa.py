@@ -124,7 +124,7 @@ def sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(tables(), min_size=1, max_size=4))
 def test_losses_equal_those_by_hand(many: list[Drawn]) -> None:
     batch, logits = batched(many)
@@ -134,7 +134,7 @@ def test_losses_equal_those_by_hand(many: list[Drawn]) -> None:
     assert TableQA(weak=WEAK).losses(logits, batch).tolist() == pytest.approx(weak, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(tables(), min_size=1, max_size=4))
 def test_predictions_equal_those_by_hand(many: list[Drawn]) -> None:
     batch, logits = batched(many)
@@ -154,7 +154,7 @@ def test_predictions_equal_those_by_hand(many: list[Drawn]) -> None:
         assert answer.aggregation == OPERATORS[by_hand.operators.index(max(by_hand.operators))]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(tables(), min_size=1, max_size=4))
 def test_nothing_flows_back_that_is_not_a_number(many: list[Drawn]) -> None:
     """Unknown answers and cells without a number must not reach the gradients."""

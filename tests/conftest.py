@@ -1,0 +1,7 @@
+"""What holds for all tests."""
+
+from hypothesis import HealthCheck, settings
+
+# Machines that tests share pause them at will; how fast we are is measured by `mate bench`.
+settings.register_profile("mate", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mate")
