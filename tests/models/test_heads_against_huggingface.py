@@ -29,6 +29,11 @@ Config = Callable[..., MateConfig]
 LABELS = torch.tensor([1, 0, 1])
 
 
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(1)
+
+
 @pytest.fixture
 def supervision(padded_tables: dict[str, Tensor]) -> dict[str, Tensor]:
     """For three tables what Hugging Face's loss takes: cells and no number, both, a number alone."""
@@ -66,7 +71,6 @@ def batch_of(padded_tables: dict[str, Tensor], supervision: dict[str, Tensor], c
 
 def twins(model: nn.Module, theirs: type[Any], **options: Any) -> Any:
     """Hugging Face's model with the same random weights; their names and shapes are the same."""
-    torch.manual_seed(1)
     for parameter in model.parameters():
         if parameter.dim() < 2:  # biases and norms, which start as zeros and ones, and the vectors of the heads
             parameter.data += 0.2 * torch.randn_like(parameter)
