@@ -27,7 +27,7 @@ def compare_table(title: str, runs: Sequence[ComparedRun]) -> RichTable:
     """A line for each run, a column for each measure."""
     table = RichTable(title=title, caption=CAPTION, show_lines=True)
     for name in _head(runs):
-        table.add_column(name, overflow="fold", no_wrap=name in runs[0].measures)
+        table.add_column(name, overflow="fold", min_width=8)
     for row in _rows(runs):
         table.add_row(*map(Text, row))
     return table
