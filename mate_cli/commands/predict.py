@@ -51,7 +51,6 @@ def _example(config: PredictConfig) -> Example:
 
 def _run_answer(config: PredictConfig, run: str, example: Example) -> dict[str, Any]:
     """The record of what one run says: a cell's text, cells and an operator on them, or a label."""
-    from mate_cli.config import active_schedule
     from mate_cli.errors import UserError
     from mate_cli.reporting.answer import answer_record, entailment_record, table_answer_record
     from mate_cli.tasks.cell_selection import CellPrediction
@@ -60,9 +59,7 @@ def _run_answer(config: PredictConfig, run: str, example: Example) -> dict[str, 
     from mate_cli.training.pointr import open_stage
     from mate_cli.training.predict import Answerer
 
-    stage = open_stage("run", run, ("cell_selection", "table_qa", "entailment"), config.paths)
-    if config.max_tokens:
-        active_schedule(stage.config).max_tokens = config.max_tokens
+    stage = open_stage("run", run, ("cell_selection", "table_qa", "entailment"), config.paths, config.max_tokens)
     if config.before and stage.config.task.kind != "table_qa":
         raise UserError(f"before: run={run} was not trained on conversations; name a run of task=sqa")
     prediction = Answerer(stage.folder, stage.config, config.hardware).converse(example, config.before or ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,8 +63,8 @@ class DataSource:
 
 
 @dataclass(frozen=True)
-class BlankedSource:
-    """A split with its questions taken away: what can be guessed from the tables alone."""
+class MadeSource(ABC):
+    """The examples that are made of those of a split."""
 
     base: SplitSource
 
@@ -71,9 +72,26 @@ class BlankedSource:
     def split(self) -> str:
         return self.base.split
 
+    @property
+    @abstractmethod
+    def how(self) -> str:
+        """What is made of them, so that the cache tells it from the split and from all else that is made of it."""
+
+    @abstractmethod
+    def read(self) -> Split: ...
+
     def files(self) -> list[Path]:
-        """Those of the split, and a name that no file bears, so that the cache tells the two apart."""
-        return [*self.base.files(), Path("questions taken away")]
+        """Those of the split, and a name that no file bears."""
+        return [*self.base.files(), Path(self.how)]
+
+
+@dataclass(frozen=True)
+class BlankedSource(MadeSource):
+    """A split with its questions taken away: what can be guessed from the tables alone."""
+
+    @property
+    def how(self) -> str:
+        return "questions taken away"
 
     def read(self) -> Split:
         split = self.base.read()
@@ -81,19 +99,14 @@ class BlankedSource:
 
 
 @dataclass(frozen=True)
-class DrawnSource:
+class DrawnSource(MadeSource):
     """A split of which so many questions are drawn at random, always the same ones, in their order."""
 
-    base: SplitSource
     limit: int
 
     @property
-    def split(self) -> str:
-        return self.base.split
-
-    def files(self) -> list[Path]:
-        """Those of the split, and a name that no file bears, so that the cache tells the two apart."""
-        return [*self.base.files(), Path(f"{self.limit} questions drawn")]
+    def how(self) -> str:
+        return f"{self.limit} questions drawn"
 
     def read(self) -> Split:
         split = self.base.read()
@@ -104,19 +117,14 @@ class DrawnSource:
 
 
 @dataclass(frozen=True)
-class PerturbedSource:
+class PerturbedSource(MadeSource):
     """A split with its tables changed in a way that answers should not depend on."""
 
-    base: SplitSource
     perturbation: Perturbation
 
     @property
-    def split(self) -> str:
-        return self.base.split
-
-    def files(self) -> list[Path]:
-        """Those of the split, and a name that no file bears, so that the cache tells one change from another."""
-        return [*self.base.files(), Path(str(self.perturbation))]
+    def how(self) -> str:
+        return str(self.perturbation)
 
     def read(self) -> Split:
         before = self.base.read()
@@ -126,20 +134,15 @@ class PerturbedSource:
 
 
 @dataclass(frozen=True)
-class ReadingSource:
+class ReadingSource(MadeSource):
     """The reading examples of a split: those of ``cells`` to learn from, or where None every candidate cell alone."""
 
-    base: SplitSource
     input: Input
     cells: TrainingCells | None
 
     @property
-    def split(self) -> str:
-        return self.base.split
-
-    def files(self) -> list[Path]:
-        """Those of the split, and a name that no file bears, so that the cache tells one choice from another."""
-        return [*self.base.files(), Path(f"read {self.input}, {self.cells}")]
+    def how(self) -> str:
+        return f"read {self.input}, {self.cells}"
 
     def read(self) -> Split:
         """The reading examples, by question; each missing table counts as one of them.

@@ -11,8 +11,7 @@ from rich.table import Table as RichTable
 
 from mate_cli import __version__
 from mate_cli.analysis.approximation import Fit
-from mate_cli.errors import UserError
-from mate_cli.training.run_folder import write_text
+from mate_cli.training.run_folder import write_text, written_to
 
 
 def approximation_table(fits: Sequence[Fit]) -> RichTable:
@@ -36,8 +35,5 @@ def write_approximation(fits: Sequence[Fit], folder: Path, command: Sequence[str
     """
     made = f"{shlex.join(['mate', *command])} (mate-cli {__version__})"
     record = {"command": made, "fits": [fit._asdict() for fit in fits]}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_to(folder):
         write_text(folder / "approximation.json", json.dumps(record, indent=1) + "\n")
-    except OSError as error:
-        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error

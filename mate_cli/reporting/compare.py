@@ -13,9 +13,8 @@ from rich.text import Text
 
 from mate_cli import __version__
 from mate_cli.analysis.compare import ComparedRun
-from mate_cli.errors import UserError
 from mate_cli.metrics.bootstrap import Interval
-from mate_cli.training.run_folder import write_text
+from mate_cli.training.run_folder import write_text, written_to
 
 CAPTION = (
     "Per cent; below it the difference from the first run, question by question, with its 95% bootstrap interval, "
@@ -46,12 +45,9 @@ def write_comparison(title: str, runs: Sequence[ComparedRun], folder: Path, comm
     head = _head(runs)
     lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{title}. {CAPTION}", ""]
     lines += [f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows]]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_to(folder):
         write_text(folder / "compare.json", json.dumps([asdict(run) for run in runs], indent=1) + "\n")
         write_text(folder / "compare.md", "\n".join([*lines, ""]))
-    except OSError as error:
-        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error
 
 
 def _head(runs: Sequence[ComparedRun]) -> list[str]:

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from mate_cli import __version__
 from mate_cli.analysis.coverage import KINDS, Counts, Group, coverage_record
 from mate_cli.attention import Buckets
-from mate_cli.errors import UserError
+from mate_cli.training.run_folder import written_to
 
 CAPTION = (
     "Per cent of the pairs of table tokens of one row (row heads) or one column (column heads) that bucketed "
@@ -51,14 +51,11 @@ def write_coverage(counts: Counts, folder: Path, command: Sequence[str]) -> None
     Raises:
         UserError: the folder cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_to(folder):
         numbers = json.dumps(coverage_record(counts), indent=1)
         (folder / "coverage.json").write_text(numbers + "\n", encoding="utf-8")
         (folder / "coverage.md").write_text(coverage_markdown(counts, command), encoding="utf-8")
         _draw(counts, folder / "coverage.png")
-    except OSError as error:
-        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error
 
 
 def _draw(counts: Counts, file: Path) -> None:

@@ -13,7 +13,7 @@ from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
 from mate_cli.errors import UserError
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
-from mate_cli.training.run_folder import write_text
+from mate_cli.training.run_folder import write_text, written_to
 
 CAPTION = (
     "near: lexical near-misses. Classes are given by rule, the paper's by hand, to 100 wrong answers of its own; "
@@ -84,14 +84,11 @@ def write_errors(errors: Errors, folder: Path, title: str) -> None:
     """
     sheet = folder / "errors.jsonl"
     lines = (json.dumps(sheet_line(answer), ensure_ascii=False) + "\n" for answer in errors.sample)
-    try:
+    with written_to(folder):
         if sheet.is_file() and _is_annotated(sheet):
             raise UserError(f"{sheet} has annotations; write elsewhere with to=FOLDER")
-        folder.mkdir(parents=True, exist_ok=True)
         write_text(sheet, "".join(lines))
         write_text(folder / "errors.html", error_page(errors, title))
-    except OSError as error:
-        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error
 
 
 def _is_annotated(sheet: Path) -> bool:

@@ -13,10 +13,9 @@ from rich.text import Text
 
 from mate_cli import __version__
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
-from mate_cli.errors import UserError
 from mate_cli.metrics.bootstrap import Interval
 from mate_cli.reporting.shares import percent, percent_interval
-from mate_cli.training.run_folder import write_text
+from mate_cli.training.run_folder import write_text, written_to
 
 CAPTION = (
     "Per cent, with 95% bootstrap intervals, of the questions whose table a perturbation changes and that are read "
@@ -57,13 +56,10 @@ def write_robustness(title: str, found: Robustness, folder: Path, command: Seque
     Raises:
         UserError: the folder cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with written_to(folder):
         write_text(folder / "robustness.json", json.dumps(asdict(found), indent=1, ensure_ascii=False) + "\n")
         write_text(folder / "robustness.md", robustness_markdown(title, found, command))
         _draw(title, found.lengths, folder / "robustness.png")
-    except OSError as error:
-        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error
 
 
 def _draw(title: str, bins: Sequence[LengthBin], file: Path) -> None:

@@ -15,13 +15,11 @@ import torch
 from torch import Tensor
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.source import SplitSource
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
-from mate_cli.tasks.task import Verdict
+from mate_cli.tasks.task import SeesAll, Verdict
 
 Objective = Literal["mml", "hard_em", "uniform"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
@@ -37,7 +35,7 @@ class CellPrediction:
 
 
 @dataclass(frozen=True, slots=True)
-class CellSelection:
+class CellSelection(SeesAll):
     """The task of a cell selector (checklist 28-38), see ``mate_cli.tasks.task.Task``."""
 
     objective: Objective = "mml"
@@ -47,12 +45,6 @@ class CellSelection:
 
     def prepare_model(self, config: MateConfig) -> None:
         config.kind = self.kind
-
-    def encoding(self, options: EncodingOptions) -> EncodingOptions:
-        return options
-
-    def source(self, split: SplitSource, training: bool) -> SplitSource:
-        return split
 
     def scorable(self, rows: Any) -> np.ndarray:
         return np.asarray(rows["has_candidate"], dtype=bool)

@@ -12,11 +12,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.source import SplitSource
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.tasks.task import Verdict
+from mate_cli.tasks.task import SeesAll, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class Entailment:
 
 
 @dataclass(frozen=True, slots=True)
-class EntailmentTask:
+class EntailmentTask(SeesAll):
     """The task of an entailment model (checklist 118), see ``mate_cli.tasks.task.Task``."""
 
     kind: str = "entailment"
@@ -38,12 +36,6 @@ class EntailmentTask:
 
     def prepare_model(self, config: MateConfig) -> None:
         config.kind = self.kind
-
-    def encoding(self, options: EncodingOptions) -> EncodingOptions:
-        return options
-
-    def source(self, split: SplitSource, training: bool) -> SplitSource:
-        return split
 
     def scorable(self, rows: Any) -> np.ndarray:
         return np.asarray(rows["label"]) >= 0

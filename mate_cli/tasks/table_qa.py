@@ -17,15 +17,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.source import SplitSource
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.table_qa import Grid, TableLogits, grid_of
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.cell_selection import candidates_of
 from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
-from mate_cli.tasks.task import Verdict
+from mate_cli.tasks.task import SeesAll, Verdict
 from mate_cli.tasks.weak_supervision import OPERATORS, WeakSupervision, expected_result
 
 
@@ -47,7 +45,7 @@ class TableAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class TableQA:
+class TableQA(SeesAll):
     """The task of a table question answerer (checklist 118 to 120), see ``mate_cli.tasks.task.Task``.
 
     Attributes:
@@ -72,12 +70,6 @@ class TableQA:
         config.kind, config.temperature = self.kind, self.temperature
         config.num_aggregation_labels = 0 if self.weak is None else len(OPERATORS)
         config.init_cell_selection_weights_to_zero = self.zero_head
-
-    def encoding(self, options: EncodingOptions) -> EncodingOptions:
-        return options
-
-    def source(self, split: SplitSource, training: bool) -> SplitSource:
-        return split
 
     def scorable(self, rows: Any) -> np.ndarray:
         has_cells = np.asarray(rows["has_candidate"], dtype=bool)

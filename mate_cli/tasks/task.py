@@ -76,3 +76,15 @@ class Task(Protocol):
     def verdicts(self, predictions: Sequence[Any], batch: Batch) -> list[Verdict]:
         """One for each prediction, by the answers in the batch."""
         ...
+
+
+class SeesAll:
+    """Part of a ``Task`` that learns from the examples of a split and predicts them as they are, encoded like any."""
+
+    __slots__ = ()
+
+    def encoding(self, options: EncodingOptions) -> EncodingOptions:
+        return options
+
+    def source(self, split: SplitSource, training: bool) -> SplitSource:
+        return split

@@ -78,16 +78,16 @@ class Pipeline:
         return found
 
 
-def open_stage(key: str, path: str, kinds: Sequence[str], paths: PathsConfig) -> Stage:
+def open_stage(key: str, path: str, kinds: Sequence[str], paths: PathsConfig, max_tokens: int | None = None) -> Stage:
     """A trained run whose ``task.kind`` is one of ``kinds``, to use with today's ``paths``, not those of its training.
 
     Args:
-        key: what the user named the run as.
+        key: what the user named the run as; max_tokens: as in ``load_run_config``.
 
     Raises:
         UserError: there is no such run, it is of another kind, or it has no model.
     """
-    folder, config = RunFolder(Path(path)), load_run_config(path)
+    folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
     if config.task.kind not in kinds:
         hint = f"; give it as {_ROLES[config.task.kind]}=..." if config.task.kind in _ROLES else ""
         raise UserError(f"{key}={path}: a run of task={config.task.name} is no {_ROLES[kinds[0]]}{hint}")

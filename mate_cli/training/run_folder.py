@@ -21,7 +21,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -124,6 +125,20 @@ def environment(command: list[str]) -> dict[str, Any]:
         "machine": {"system": platform.platform(), "cpu": platform.processor() or platform.machine()},
         "cpu_count": os.cpu_count(),
     }
+
+
+@contextmanager
+def written_to(folder: Path) -> Iterator[None]:
+    """Write results into a folder, new or not, that the key ``to`` names.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error
 
 
 def make_folder(path: Path, what: str, key: str) -> bool:
