@@ -33,6 +33,7 @@ class ScheduleConfig:
     clip_norm: float | None = key(10.0, "gradients are scaled down to this norm; null: never", above=0)
     max_tokens: int = key(2048, "tokens per example; longer cells are cut", low=16)
     temperature: float | None = key(None, "kind=table_qa: in place of task.qa.temperature; null: that one", above=0)
+    contrast: float = key(0.0, "kind=table_qa: weight of a softmax among the cells of a column", low=0)
     dropout: float = key(0.0, "share of states dropped in training", low=0, below=1)
     attention_dropout: float = key(0.0, "share of attention weights dropped in training", low=0, below=1)
     validate_every: int | None = key(None, "steps between validations; null: only at the end", low=1)
@@ -74,7 +75,7 @@ class QaConfig:
     aggregation: bool = key(False, "an operator on the cells (none, sum, average, count), learnt from the answer alone")
     temperature: float = key(1.0, "what the scores of the cells' words are divided by", above=0)
     zero_head: bool = key(False, "new weights that score cells and columns start at zero, not at random")
-    surest: bool = key(True, "where no cell is above a half the surest is the answer; the release's is empty")
+    surest: bool = key(True, "where no cell is above a half the surest are the answer; the release's is empty")
     cell_select_pref: float = key(
         0.5,
         "aggregation: a number that stands in the table too is selected while the operators' probability is at most so",

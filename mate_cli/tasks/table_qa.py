@@ -50,14 +50,17 @@ class TableQA(SeesAll):
 
     Attributes:
         temperature: what token logits are divided by; zero_head: whether new weights of cells and columns start at 0.
-        surest: whether the surest cell answers where none is above a half, unless cells are counted; the release's
-            answer is empty there, which no question of SQA or WikiTableQuestions asks for.
+        surest: whether the surest cell answers where none is above a half, and where cells are counted as many of the
+            surest as are expected, one at least; the release's answer is empty or 0 there, which no question of SQA or
+            WikiTableQuestions asks for.
+        contrast: the weight of a second loss of the cells, against each other (``contrast_losses``); 0 in the release.
         weak: how operators are learnt from the answers alone; None: the model has none.
     """
 
     temperature: float = 1.0
     zero_head: bool = False
     surest: bool = True
+    contrast: float = 0.0
     weak: WeakSupervision | None = None
     kind: str = "table_qa"
     metric: str = "accuracy"
@@ -88,6 +91,8 @@ class TableQA(SeesAll):
     def losses(self, logits: TableLogits, batch: Batch) -> Tensor:
         grid = batch_grid(batch)
         selection, has_cells = selection_loss(logits, grid, batch.is_candidate)
+        if self.contrast:
+            selection = selection + self.contrast * contrast_losses(logits, grid, batch.is_candidate)
         if self.weak is None:
             return selection
         cells = len(batch.cell_document)
@@ -149,7 +154,7 @@ def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tup
         one is, bool ``[documents]``.
     """
     documents = len(grid.first)
-    is_answer = torch.cat([is_candidate, torch.zeros_like(grid.document, dtype=torch.bool)])
+    is_answer = _answer_places(grid, is_candidate)
     column = _answer_columns(grid, is_answer)
     found = column >= 0
     log_p = logits.columns - logsumexp_by_group(logits.columns, grid.document, documents)[grid.document]
@@ -157,16 +162,41 @@ def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tup
     loss = log_p.new_zeros(documents).index_add(0, document, -log_p[column[document]])
     competes = grid.column == column[grid.document[grid.column]]
     wrong = F.binary_cross_entropy_with_logits(logits.places, is_answer.to(log_p.dtype), reduction="none")
-    document = grid.document[grid.column[competes]]
-    total = loss.new_zeros(documents).index_add(0, document, wrong[competes])
-    count = loss.new_zeros(documents).index_add(0, document, torch.ones_like(wrong[competes]))
-    return loss + total / count.clamp(min=1), found
+    return loss + _mean_by_document(wrong, competes, grid), found
+
+
+def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Tensor:
+    """The mean of -log p over the cells of the answer, p a softmax over their column with its header, ``[documents]``.
+
+    A mean over every cell of a column says little of the one that is right: the longer the column, the less. That
+    one learns as fast here in any column, which is what a short training needs.
+
+    Args:
+        is_candidate: bool ``[cells]``, the body cells of the answer; those outside its column (``selection_loss``)
+            count for nothing.
+    """
+    is_answer = _answer_places(grid, is_candidate)
+    in_column = is_answer & (grid.column == _answer_columns(grid, is_answer)[grid.document[grid.column]])
+    log_p = logits.places - logsumexp_by_group(logits.places, grid.column, len(grid.document))[grid.column]
+    return _mean_by_document(-log_p, in_column, grid)
 
 
 def cell_probabilities(logits: TableLogits, grid: Grid) -> Tensor:
     """That each place is chosen, ``[places]``: 0 outside the likeliest column of its table (the first of equals)."""
     best = first_best_by_group(logits.columns.detach(), grid.document, len(grid.first))
     return torch.where(grid.column == best[grid.document[grid.column]], logits.places.sigmoid(), 0.0)
+
+
+def _answer_places(grid: Grid, is_candidate: Tensor) -> Tensor:
+    """Which places are of the answer, bool ``[places]``; header cells never are."""
+    return torch.cat([is_candidate, torch.zeros_like(grid.document, dtype=torch.bool)])
+
+
+def _mean_by_document(values: Tensor, counts: Tensor, grid: Grid) -> Tensor:
+    """The mean of the ``values`` ``[places]`` that count, ``[documents]``; 0 where none does."""
+    document, nothing = grid.document[grid.column[counts]], values.new_zeros(len(grid.first))
+    total = nothing.index_add(0, document, values[counts])
+    return total / nothing.index_add(0, document, torch.ones_like(values[counts])).clamp(min=1)
 
 
 def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:
@@ -182,11 +212,18 @@ def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:
 def _surest_of_none(
     probability: Tensor, is_chosen: Tensor, document: Tensor, operators: Sequence[tuple[str, float]]
 ) -> Tensor:
-    """The likeliest cell (the first of equals) of each document that has none chosen and does not count, bool."""
-    best = first_best_by_group(probability, document, len(operators))
-    lacks = torch.tensor([name != "COUNT" for name, _ in operators], device=document.device) & (best >= 0)
-    lacks = lacks.index_fill(0, document[is_chosen], False)
-    return torch.zeros_like(is_chosen).index_fill(0, best[lacks], True)
+    """The likeliest cells, the first of equals, of each document that has none chosen, bool ``[cells]``.
+
+    One, or where cells are counted as many as are expected to be chosen, rounded, and one at least.
+    """
+    expected = probability.new_zeros(len(operators)).index_add(0, document, probability).round()
+    counts = torch.tensor([name == "COUNT" for name, _ in operators], device=document.device)
+    wanted = torch.where(counts, expected.clamp(min=1), 1.0).index_fill(0, document[is_chosen], 0.0)
+    order = probability.argsort(descending=True, stable=True)
+    order = order[document[order].argsort(stable=True)]
+    before = torch.searchsorted(document[order], document[order])
+    rank = torch.arange(len(order), device=order.device) - before
+    return torch.zeros_like(is_chosen).index_fill(0, order[rank < wanted[document[order]]], True)
 
 
 def _best_operators(logits: Tensor) -> list[tuple[str, float]]:

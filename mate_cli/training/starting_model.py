@@ -61,8 +61,7 @@ def starting_model(
     choose_attention(model_config, config.model, schedule.max_tokens)
     model_config.hidden_dropout_prob = schedule.dropout
     model_config.attention_probs_dropout_prob = schedule.attention_dropout
-    task_of(config.task).prepare_model(model_config)
-    model_config.temperature = schedule.temperature or model_config.temperature
+    task_of(config.task, schedule).prepare_model(model_config)
     model = MODELS[model_config.kind](model_config)
     if is_random:
         return model, folder, frozenset(name for name, _ in model.named_parameters())

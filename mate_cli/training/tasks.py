@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mate_cli.config_task import TaskConfig
+from mate_cli.config_task import ScheduleConfig, TaskConfig
 from mate_cli.tables.reading import TrainingCells
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.tasks.entailment import EntailmentTask
@@ -12,28 +12,30 @@ from mate_cli.tasks.task import Task
 from mate_cli.tasks.weak_supervision import WeakSupervision
 
 
-def task_of(config: TaskConfig) -> Task:
-    """The task that a configuration describes."""
-    return _TASKS[config.kind](config)
+def task_of(config: TaskConfig, schedule: ScheduleConfig | None = None) -> Task:
+    """The task that a configuration describes; to train it, as the schedule has it."""
+    return _TASKS[config.kind](config, schedule)
 
 
-def _cell_selection(config: TaskConfig) -> Task:
+def _cell_selection(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
     return CellSelection(config.objective)  # type: ignore[arg-type]
 
 
-def _span_reading(config: TaskConfig) -> Task:
+def _span_reading(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
     span = config.span
     cells = TrainingCells(span.traced, span.together, not config.ambiguous, span.noisy_cells)  # type: ignore[arg-type]
     return SpanReading(span.max_span, span.head, config.input, cells)  # type: ignore[arg-type]
 
 
-def _table_qa(config: TaskConfig) -> Task:
+def _table_qa(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
     qa = config.qa
+    temperature = (schedule and schedule.temperature) or qa.temperature
+    contrast = schedule.contrast if schedule else 0.0
     weak = WeakSupervision(qa.cell_select_pref, qa.huber_delta, qa.answer_loss_cutoff)
-    return TableQA(qa.temperature, qa.zero_head, qa.surest, weak if qa.aggregation else None)
+    return TableQA(temperature, qa.zero_head, qa.surest, contrast, weak if qa.aggregation else None)
 
 
-def _entailment(config: TaskConfig) -> Task:
+def _entailment(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
     return EntailmentTask()
 
 
