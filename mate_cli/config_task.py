@@ -14,6 +14,7 @@ KINDS = ("cell_selection", "span_reading", "table_qa", "entailment")
 OBJECTIVES = ("mml", "hard_em", "uniform")
 NOISES = ("none", "full", "selective", "column")
 READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact")
+PRUNINGS = ("none", "hem")
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
 
@@ -102,6 +103,11 @@ class TaskConfig:
         choices=EXPANSIONS,
     )
     sentences: int = key(5, "expansion=tfidf: sentences added to the cells, per question (all ignores it)", low=0)
+    prune: str = key(
+        "none",
+        "tables that do not fit keep all columns (none), or the nearest to the question (hem), before cells are cut",
+        choices=PRUNINGS,
+    )
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
     span: SpanConfig = field(default_factory=SpanConfig)
     qa: QaConfig = field(default_factory=QaConfig)
@@ -111,7 +117,11 @@ class TaskConfig:
     schedules: dict[str, ScheduleConfig] = field(default_factory=dict)
 
     def problems(self) -> list[str]:
-        """Cells are alternatives only where one of them is the answer."""
-        if self.ambiguous or self.kind in ("cell_selection", "span_reading"):
-            return []
-        return [f"ambiguous=false belongs to kind=cell_selection and kind=span_reading, and this is kind={self.kind}"]
+        """Cells are alternatives only where one of them is the answer; a reader's table is a cell."""
+        found = []
+        if not self.ambiguous and self.kind not in ("cell_selection", "span_reading"):
+            kinds = "kind=cell_selection and kind=span_reading"
+            found.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
+        if self.prune != "none" and self.kind == "span_reading":
+            found.append(f"prune={self.prune}: a reader reads single cells, there is no column to leave out; drop it")
+        return found

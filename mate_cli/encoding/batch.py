@@ -106,7 +106,7 @@ class Collator:
             cell_row=torch.from_numpy(row[first] - 1),
             cell_column=torch.from_numpy(column[first] - 1),
             is_candidate=torch.from_numpy(_joined(rows, "labels")[first] > 0),
-            # Truncation leaves every cell its first word, so the cells here are all of each table, row-major.
+            # Truncation leaves every cell its first word: the cells here are all of the kept columns, row-major.
             cell_value=torch.from_numpy(_joined(rows, "cell_value").astype(np.float32)),
             answer_value=torch.tensor([float(row["answer_value"]) for row in rows]),
             label=torch.tensor([int(row["label"]) for row in rows]),

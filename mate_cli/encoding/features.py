@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -22,6 +22,10 @@ TOKEN_TYPES = (
 """The token-type features in the order of TAPAS's embedding tables (spec 1.5)."""
 
 
+Pruning = Literal["none", "hem"]
+"""Which columns of a table that does not fit are kept: all, or those nearest to the question."""
+
+
 @dataclass(frozen=True, slots=True)
 class EncodingOptions:
     """How examples become tokens; part of the cache's key.
@@ -37,6 +41,10 @@ class EncodingOptions:
         histogram_row: whether a row of value counts is added at the bottom of the table (checklist 48); not where
             ``input`` is ``passages``, as it would give the table away.
         spans: whether rows tell where the answer stands and which characters each token is, for a reader.
+        prune: which columns stay where the table does not fit: ``none`` goes, cells are cut; ``hem``: those nearest to
+            the question (``pruning``).
+        whole_answer: whether the candidate cells are the answer together, so that none is labelled where one is lost
+            with its column; else each is an answer.
 
     Raises:
         UserError: a value is out of range, or absolute positions do not reach ``max_tokens``.
@@ -49,12 +57,16 @@ class EncodingOptions:
     max_positions: int = 512
     histogram_row: bool = False
     spans: bool = False
+    prune: Pruning = "none"
+    whole_answer: bool = False
 
     def __post_init__(self) -> None:
         if self.max_tokens < 3 or (self.sentences or 0) < 0 or self.max_positions < 1:
             raise UserError(f"encoding needs max_tokens >= 3, sentences >= 0, max_positions >= 1: {self}")
         if self.input not in get_args(Input):
             raise UserError(f"input={self.input!r} is unknown; choose one of {', '.join(get_args(Input))}")
+        if self.prune not in get_args(Pruning):
+            raise UserError(f"prune={self.prune!r} is unknown; choose one of {', '.join(get_args(Pruning))}")
         if not self.reset_positions and self.max_tokens > self.max_positions:
             raise UserError(
                 f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the "
@@ -76,8 +88,8 @@ class Features:
             three come from the table's own texts, and are 0 where only passages or single cells are read.
         position: index into the position table.
         labels: 1 on the kept tokens of candidate cells.
-        cell_value: float32 ``[rows * columns]``, row-major: the numbers of the body's columns of numbers; NaN where a
-            cell has none, or one that is not finite.
+        cell_value: float32 ``[cells]``, of the body cells that are kept, row-major: the numbers of columns of numbers;
+            NaN where a cell has none, or one that is not finite.
         characters: int32 ``[tokens, 2]``, first and end, in the text of its cell, of the word that a token is of; 0
             in questions. Only where the options ask for spans.
     """
@@ -143,12 +155,14 @@ class Encoded:
         answer_in_input: whether the kept tokens of some candidate cell contain an answer.
         answer_span: first and last token of the answer where it stands first in a candidate cell; ``NO_SPAN`` where it
             does not, or where the options ask for no spans.
+        pruned: how many columns are left out.
     """
 
     outcome: Features | TooLarge
     full_length: int
     answer_in_input: bool
     answer_span: tuple[int, int] = NO_SPAN
+    pruned: int = 0
 
     @property
     def features(self) -> Features:

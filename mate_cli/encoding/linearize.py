@@ -22,7 +22,8 @@ class TableText:
         cells: numbers of the cells' texts, int64 ``[(rows + 1) * columns]``, header first, row-major.
         marks: what all tokens of a cell have in common, by the name of its array, int32 as ``cells``; what is not
             named is 0.
-        values: float32 ``[rows * columns]``, as ``Features.cell_value``.
+        values: float32 ``[rows * columns]``, as ``Features.cell_value`` has those of the kept ones.
+        kept: bool ``[columns]``, the columns that are encoded; None: all.
     """
 
     table_id: str
@@ -32,6 +33,7 @@ class TableText:
     cells: np.ndarray
     marks: Mapping[str, np.ndarray]
     values: np.ndarray
+    kept: np.ndarray | None = None
 
 
 def linearize(
@@ -40,9 +42,12 @@ def linearize(
     """The arrays of one example, cut to ``options.max_tokens``, and its length before the cut."""
     question = pieces.of(text.question)
     source, cell = _table_pieces(text.cells, pieces)
-    word_start = pieces.word_start[source]
     head, full_length = len(question) + 2, len(question) + 2 + len(source)
-    if full_length > options.max_tokens:
+    if text.kept is not None:
+        stays = text.kept[cell % text.columns]
+        source, cell = source[stays], cell[stays]
+    if head + len(source) > options.max_tokens:
+        word_start = pieces.word_start[source]
         k = pieces_per_cell(word_start, options.max_tokens - head)
         if k == 0:
             least = head + int((word_start == 0).sum())
@@ -75,7 +80,10 @@ def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, opt
     for name, marks in text.marks.items():
         arrays[name][head:] = marks[cell]
     arrays |= {"input_ids": ids.astype(np.int32), "position": _positions(head, cell, options)}
-    return Features(**arrays, cell_value=text.values)
+    values = text.values
+    if text.kept is not None:
+        values = values.reshape(text.rows, text.columns)[:, text.kept].ravel()
+    return Features(**arrays, cell_value=values)
 
 
 def _positions(head: int, cell: np.ndarray, options: EncodingOptions) -> np.ndarray:

@@ -25,6 +25,8 @@ class Outcome:
     reason: str
     has_candidate: bool
     answer_in_input: bool
+    columns_pruned: int
+    answer_pruned: bool
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Report:
     Attributes:
         questions: all of the split; missing_tables: of them, those without a table, which are left out.
         encoded: rows of the cache; left_out: id -> reason of what does not fit at one word a cell.
-        cut: examples that lost words, tokens_cut: how many tokens they lost together.
+        cut: examples that lost words or columns, tokens_cut: how many tokens they lost together.
+        pruned: of them, those that lost columns; answer_pruned: those that lost all candidate cells so, or one of an
+            answer of several.
         max_tokens: the limit; fits: examples that fit it uncut.
         with_candidate, answer_in_input: encoded examples with a candidate cell; with the answer among the
             kept tokens of one.
@@ -52,6 +56,8 @@ class Report:
     answer_in_input: int
     mean_length: float
     full_length: dict[str, int]
+    pruned: int
+    answer_pruned: int
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -79,14 +85,18 @@ class Report:
 
 def outcome_of(example: Example, encoded: Encoded) -> Outcome:
     """The part of an encoded example that the report needs."""
-    too_large = isinstance(encoded.outcome, TooLarge)
+    outcome = encoded.outcome
+    too_large = isinstance(outcome, TooLarge)
+    has_candidate = not isinstance(outcome, TooLarge) and bool(outcome.labels.any())
     return Outcome(
         id=example.id,
         full_length=encoded.full_length,
-        length=0 if isinstance(encoded.outcome, TooLarge) else len(encoded.outcome),
-        reason=encoded.outcome.reason if isinstance(encoded.outcome, TooLarge) else "",
-        has_candidate=bool(example.candidates) and not too_large,
+        length=0 if isinstance(outcome, TooLarge) else len(outcome),
+        reason=outcome.reason if isinstance(outcome, TooLarge) else "",
+        has_candidate=has_candidate,
         answer_in_input=encoded.answer_in_input,
+        columns_pruned=encoded.pruned,
+        answer_pruned=bool(example.candidates) and not too_large and not has_candidate,
     )
 
 
@@ -106,6 +116,8 @@ def summarise(outcomes: Sequence[Outcome], questions: int, missing_tables: int, 
         with_candidate=sum(outcome.has_candidate for outcome in kept),
         answer_in_input=sum(outcome.answer_in_input for outcome in kept),
         mean_length=float(np.mean([outcome.length for outcome in kept])) if kept else 0.0,
+        pruned=sum(outcome.columns_pruned > 0 for outcome in kept),
+        answer_pruned=sum(outcome.answer_pruned for outcome in kept),
         full_length={str(p): int(np.percentile(full, p, method="higher")) for p in _PERCENTILES},
         left_out={outcome.id: outcome.reason for outcome in outcomes if outcome.reason},
     )

@@ -95,7 +95,7 @@ class BlankedSource(MadeSource):
 
     def read(self) -> Split:
         split = self.base.read()
-        return replace(split, examples=tuple(replace(example, question="") for example in split.examples))
+        return replace(split, examples=tuple(replace(example, question="", earlier=()) for example in split.examples))
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class TableLogits(NamedTuple):
 
 
 def grid_of(token_types: Tensor, document: Tensor, cell: Tensor, cell_document: Tensor, cell_column: Tensor) -> Grid:
-    """The grid of a packed batch.
+    """The grid of a packed batch; columns that are not there, pruned ones, take no part.
 
     Args:
         token_types: int64 ``[T, 7]``; document, cell: int64 ``[T]``, the body cell -1 where none.
@@ -56,14 +56,15 @@ def grid_of(token_types: Tensor, document: Tensor, cell: Tensor, cell_document: 
     segment, column, row = token_types[:, :3].unbind(1)
     documents = torch.arange(int(document[-1]) + 1, device=document.device)
     in_table = segment == 1
-    width = torch.zeros_like(documents).scatter_reduce(0, document, column * in_table, "amax")
-    start = width.cumsum(0) - width
-    column_document = documents.repeat_interleave(width)
-    header = len(cell_document) + start[document] + column - 1
+    is_there = torch.zeros(len(documents), int(column.max()) + 1, dtype=torch.bool, device=document.device)
+    is_there[document[in_table], column[in_table]] = True
+    number = is_there.flatten().cumsum(0).view_as(is_there) - 1
+    column_document = is_there.nonzero()[:, 0]
+    header = len(cell_document) + number[document, column]
     columns = torch.arange(len(column_document), device=document.device)
     return Grid(
         torch.where(in_table & (row == 0), header, cell),
-        torch.cat([start[cell_document] + cell_column, columns]),
+        torch.cat([number[cell_document, cell_column + 1], columns]),
         column_document,
         torch.searchsorted(document, documents),
     )

@@ -78,6 +78,8 @@ def encoding_table(facts: Sequence[SplitFacts]) -> RichTable:
     table.add_row("left out, too large", *(f"{len(r.left_out):,}" for r in reports))
     table.add_row("fit uncut", *(f"{100 * r.share_fitting:.1f}%" for r in reports))
     table.add_row("cut", *(f"{r.cut:,}" for r in reports))
+    _add_counts(table, {"lost columns": [r.pruned for r in reports]})
+    _add_counts(table, {"  and their answer": [r.answer_pruned for r in reports]})
     table.add_row("tokens cut", *(f"{r.tokens_cut:,}" for r in reports))
     table.add_row("tokens, mean", *(f"{r.mean_length:.0f}" for r in reports))
     for percentile in ("50", "90", "99", "100"):

@@ -50,23 +50,26 @@ def read_split(data_dir: Path, split: str) -> Split:
     records = list(read_records(LAYOUT.question_file(data_dir, split), _COLUMNS, _TABS))
     tables: dict[str, Table | None] = {}
     examples: list[Example] = []
-    answered: dict[tuple[str, int], tuple[Coordinate, ...]] = {}
+    conversations: dict[str, list[Example]] = {}
     for where, record in records:
         name = record["table_file"]
         if name not in tables:
             tables[name] = read_table(data_dir / name, name, {}) if (data_dir / name).is_file() else None
         table = tables[name]
         if table is not None:
-            example = _example(record, where, table, answered)
-            answered[example.conversation, example.position] = example.candidates
-            examples.append(example)
+            before = conversations.setdefault(_conversation(record), [])
+            examples.append(_example(record, where, table, before))
+            before.append(examples[-1])
     return Split(tuple(examples), missing_tables=len(records) - len(examples), questions=len(records))
 
 
-def _example(
-    record: dict[str, str], where: str, table: Table, answered: dict[tuple[str, int], tuple[Coordinate, ...]]
-) -> Example:
-    conversation, position = f"{record['id']}-{record['annotator']}", _position(record["position"], where)
+def _conversation(record: dict[str, str]) -> str:
+    return f"{record['id']}-{record['annotator']}"
+
+
+def _example(record: dict[str, str], where: str, table: Table, before: list[Example]) -> Example:
+    conversation, position = _conversation(record), _position(record["position"], where)
+    answered = {example.position: example.candidates for example in before}
     return Example(
         id=f"{conversation}_{position}",
         question=record["question"],
@@ -75,7 +78,8 @@ def _example(
         candidates=_cells(record, where, table),
         conversation=conversation,
         position=position,
-        previous=answered.get((conversation, position - 1), ()),
+        previous=answered.get(position - 1, ()),
+        earlier=tuple(example.question for example in before),
     )
 
 

@@ -68,6 +68,7 @@ class Example:
         label: 1 where the table entails the statement, 0 where it refutes it (TabFact); None elsewhere.
         conversation: the conversation that a question is part of (SQA), else ""; position: its place there, from 0.
         previous: the answer cells of the question before it in the conversation, row-major.
+        earlier: the questions before it in the conversation that are in the data, in order.
     """
 
     id: str
@@ -85,3 +86,4 @@ class Example:
     conversation: str = ""
     position: int = 0
     previous: tuple[Coordinate, ...] = ()
+    earlier: tuple[str, ...] = ()

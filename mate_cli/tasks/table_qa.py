@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
+from mate_cli.encoding.features import EncodingOptions
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.table_qa import Grid, TableLogits, grid_of
@@ -73,6 +74,9 @@ class TableQA(SeesAll):
         config.kind, config.temperature = self.kind, self.temperature
         config.num_aggregation_labels = 0 if self.weak is None else len(OPERATORS)
         config.init_cell_selection_weights_to_zero = self.zero_head
+
+    def encoding(self, options: EncodingOptions) -> EncodingOptions:
+        return replace(options, whole_answer=True)
 
     def scorable(self, rows: Any) -> np.ndarray:
         has_cells = np.asarray(rows["has_candidate"], dtype=bool)

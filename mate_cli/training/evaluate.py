@@ -100,7 +100,7 @@ def _table_answers(run: Subject) -> Evaluation:
     examples, predictions = run.examples, run.predict()
     if not any(example.conversation for example in examples):
         return DenotationEvaluation.of(examples, predictions, run.base.data_dir)
-    own = predict_conversations(run.folder, run.config, run.hardware, run.asked, run.console)
+    own = predict_conversations(run.folder, run.config, run.hardware, run.asked)
     return SequenceEvaluation(examples, own, gold_history=predictions)
 
 

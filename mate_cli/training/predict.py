@@ -60,7 +60,7 @@ class Answerer:
         for question in before:
             told = self.answer(replace(example, question=question))
             assert isinstance(told, TableAnswer)
-            example = replace(example, previous=told.cells)
+            example = replace(example, previous=told.cells, earlier=(*example.earlier, question))
         return self.answer(example)
 
 

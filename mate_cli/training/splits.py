@@ -74,6 +74,7 @@ def encoding_options(task: TaskConfig, max_tokens: int, model: MateConfig) -> En
         model.reset_position_index_per_cell,
         model.max_position_embeddings,
         model.histogram_row,
+        prune=task.prune,  # type: ignore[arg-type]
     )
     return task_of(task).encoding(options)
 

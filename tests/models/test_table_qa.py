@@ -15,6 +15,7 @@ from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import HEADS, MateConfig
+from mate_cli.models.table_qa import grid_of
 from mate_cli.models.variants import make_planner
 from mate_cli.models.weights import MODELS, load_model, save_model
 from mate_cli.tasks.entailment import Entailment, EntailmentTask
@@ -185,3 +186,16 @@ def test_a_spoilt_configuration_is_one_clear_line(
     with pytest.raises(UserError, match=f"describes no BERT or TAPAS model: {words}") as caught:
         load_model(tmp_path / "best", kind="table_qa")
     assert "\n" not in str(caught.value)
+
+
+def test_columns_that_are_not_there_take_no_part() -> None:
+    """Of two tables of four columns, the first without its second and third, the second without its last."""
+    document = torch.tensor([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
+    column = torch.tensor([0, 1, 4, 1, 4, 0, 1, 3, 1, 3])
+    row = torch.tensor([0, 0, 0, 1, 1, 0, 0, 0, 1, 1])
+    types = torch.stack([(column > 0).long(), column, row, *[torch.zeros(10, dtype=torch.long)] * 4], dim=1)
+    cell = torch.tensor([-1, -1, -1, 0, 1, -1, -1, -1, 2, 3])
+    grid = grid_of(types, document, cell, torch.tensor([0, 0, 1, 1]), torch.tensor([0, 3, 0, 2]))
+    assert grid.document.tolist() == [0, 0, 1, 1]
+    assert grid.column.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert grid.place.tolist() == [-1, 4, 5, 0, 1, -1, 6, 7, 2, 3]

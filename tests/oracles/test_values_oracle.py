@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mate_cli.encoding.pruning import stems
 from mate_cli.tables.columns import column_values, consolidated
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.text import convert_to_float, format_text, normalize_for_match, words_and_marks, wtq_normalize
@@ -45,6 +46,11 @@ def test_normal_forms(name: str, normalise: Callable[[str], object]) -> None:
     assert len(strings) == 104
     for item in strings:
         assert normalise(item["text"]) == item[name]
+
+
+def test_stems() -> None:
+    for item in load()["strings"]:
+        assert stems(item["text"]) == set(item["stemmed_tokens"]), item["text"]
 
 
 def test_texts_as_numbers() -> None:

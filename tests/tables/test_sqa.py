@@ -38,6 +38,8 @@ def test_the_previous_answer_is_that_of_the_question_before_if_it_is_there(relea
     first, second, fourth, other = read_split(release, "dev").examples
     assert second.previous == first.candidates
     assert first.previous == fourth.previous == other.previous == ()
+    assert fourth.earlier == (first.question, second.question)
+    assert (first.earlier, second.earlier, other.earlier) == ((), (first.question,), ())
 
 
 def test_the_files_that_decide_a_split(release: Path) -> None:
