@@ -33,6 +33,11 @@ class ScheduleConfig:
     bias_correction: bool = key(False, "correct Adam's averages for their start at 0; BERT does not")
     clip_norm: float | None = key(10.0, "gradients are scaled down to this norm; null: never", above=0)
     max_tokens: int = key(2048, "tokens per example; longer cells are cut", low=16)
+    prune: str = key(
+        "none",
+        "tables that do not fit keep all columns (none), or the nearest to the question (hem), before cells are cut",
+        choices=PRUNINGS,
+    )
     temperature: float | None = key(None, "kind=table_qa: in place of task.qa.temperature; null: that one", above=0)
     contrast: float = key(0.0, "kind=table_qa: weight of a softmax among the cells of a column", low=0)
     dropout: float = key(0.0, "share of states dropped in training", low=0, below=1)
@@ -103,11 +108,6 @@ class TaskConfig:
         choices=EXPANSIONS,
     )
     sentences: int = key(5, "expansion=tfidf: sentences added to the cells, per question (all ignores it)", low=0)
-    prune: str = key(
-        "none",
-        "tables that do not fit keep all columns (none), or the nearest to the question (hem), before cells are cut",
-        choices=PRUNINGS,
-    )
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
     span: SpanConfig = field(default_factory=SpanConfig)
     qa: QaConfig = field(default_factory=QaConfig)
@@ -122,6 +122,7 @@ class TaskConfig:
         if not self.ambiguous and self.kind not in ("cell_selection", "span_reading"):
             kinds = "kind=cell_selection and kind=span_reading"
             found.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
-        if self.prune != "none" and self.kind == "span_reading":
-            found.append(f"prune={self.prune}: a reader reads single cells, there is no column to leave out; drop it")
+        if self.kind == "span_reading":
+            pruned = [name for name, own in self.schedules.items() if own.prune != "none"]
+            found += [f"schedules.{name}.prune: a reader reads single cells; drop it" for name in pruned]
         return found

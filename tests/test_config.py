@@ -307,5 +307,5 @@ def test_an_ablation_of_other_heads_is_refused() -> None:
 
 def test_a_run_from_before_there_were_ablations_still_loads(tmp_path: Path, default: TrainConfig) -> None:
     plain = to_plain(default)
-    del plain["ablation"], plain["task"]["ambiguous"], plain["task"]["expansion"], plain["task"]["prune"]
+    del plain["ablation"], plain["task"]["ambiguous"], plain["task"]["expansion"]
     assert load_run_config(write(tmp_path, plain)) == default

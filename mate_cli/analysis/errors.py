@@ -108,6 +108,6 @@ def _keeps_answer(stage: Stage | None, examples: Sequence[Example]) -> list[bool
     if stage is None or not examples:
         return [True] * len(examples)
     model, task = read_config(stage.folder.best_model), stage.config.task
-    options = encoding_options(task, active_schedule(stage.config).max_tokens, model)
+    options = encoding_options(task, active_schedule(stage.config), model)
     encoded = encode(examples, CellTokenizer(stage.folder.best_model), options)
     return [own.answer_in_input for own in encoded]

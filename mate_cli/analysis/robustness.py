@@ -106,9 +106,7 @@ class Subject:
 
     def lengths(self) -> dict[str, int]:
         """Example id -> tokens of its input, as it was read."""
-        options = encoding_options(
-            self.config.task, active_schedule(self.config).max_tokens, read_config(self.folder.best_model)
-        )
+        options = encoding_options(self.config.task, active_schedule(self.config), read_config(self.folder.best_model))
         source, vocabulary = self._source(self.base), self.folder.best_model
         rows = open_split(source, vocabulary, options, self.config.paths, self.console).dataset
         return dict(zip(rows["id"], map(int, rows["length"]), strict=True))

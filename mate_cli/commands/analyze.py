@@ -53,9 +53,9 @@ def _documents(config: AnalyzeConfig, console: Console) -> Iterable[Document]:
         return generated_documents()
     base = data_source(task, config.split, config.data_dir, config.paths)
     source = task_of(task).source(base, training=config.split == "train")
-    max_tokens = active_schedule(config).max_tokens
-    vocabulary, model = encoding_model(config.backbone, config.model, max_tokens)
-    options = encoding_options(task, max_tokens, model)
+    schedule = active_schedule(config)
+    vocabulary, model = encoding_model(config.backbone, config.model, schedule.max_tokens)
+    options = encoding_options(task, schedule, model)
     split = open_split(source, vocabulary, options, config.paths, console)
     return encoded_documents(f"{task.name} {config.split}", split.dataset)
 

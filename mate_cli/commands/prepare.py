@@ -19,9 +19,9 @@ def run(config: PrepareConfig) -> None:
     from mate_cli.training.tasks import task_of
 
     console = Console(soft_wrap=True)
-    task, max_tokens = task_of(config.task), active_schedule(config).max_tokens
-    vocabulary, model = encoding_model(config.backbone, config.model, max_tokens)
-    options = encoding_options(config.task, max_tokens, model)
+    task, schedule = task_of(config.task), active_schedule(config)
+    vocabulary, model = encoding_model(config.backbone, config.model, schedule.max_tokens)
+    options = encoding_options(config.task, schedule, model)
     facts = []
     for base in data_sources(config.task, config.data_dir, config.paths):
         started = time.monotonic()
@@ -32,6 +32,6 @@ def run(config: PrepareConfig) -> None:
     console.print(statistics_table(facts))
     console.print(encoding_table(facts))
     if options.spans:
-        console.print(coverage_table(facts, max_tokens))
+        console.print(coverage_table(facts, schedule.max_tokens))
     for line in left_out_lines(facts):
         console.print(line, highlight=False, markup=False)

@@ -95,7 +95,7 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     sources = _sources(config, schedule)
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
-    task, options = task_of(config.task, schedule), encoding_options(config.task, schedule.max_tokens, model.config)
+    task, options = task_of(config.task, schedule), encoding_options(config.task, schedule, model.config)
     train_split, dev_split = (open_split(source, vocabulary, options, config.paths, console) for source in sources)
     if not config.task.ambiguous:
         train_split = without_ambiguous(train_split, console)

@@ -35,7 +35,7 @@ class Answerer:
     def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
         model = load_model(folder.best_model, trained.model.heads, trained.task.kind)
         self.device = resolve_devices(hardware).device_type
-        self.options = encoding_options(trained.task, active_schedule(trained).max_tokens, model.config)
+        self.options = encoding_options(trained.task, active_schedule(trained), model.config)
         self.tokenizer = CellTokenizer(folder.best_model)
         backend = trained.model.attention.backend
         self.collator = collator_for(model.config, trained.model, backend, self.device)

@@ -40,7 +40,7 @@ class Predictor:
         model = load_model(folder.best_model, config.model.heads, config.task.kind)
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware)
         self.module = TaskModule(model, task_of(config.task))
-        self.options = encoding_options(config.task, active_schedule(config).max_tokens, model.config)
+        self.options = encoding_options(config.task, active_schedule(config), model.config)
         self.collator = collator_for(
             model.config,
             config.model,

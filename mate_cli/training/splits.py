@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from mate_cli.config import PathsConfig, TaskConfig, cache_folder
+from mate_cli.config import PathsConfig, ScheduleConfig, TaskConfig, cache_folder
 from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import DataSource, SplitSource, content_hash
@@ -56,12 +56,13 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
     return Path(data_dir).expanduser()
 
 
-def encoding_options(task: TaskConfig, max_tokens: int, model: MateConfig) -> EncodingOptions:
-    """What the task and the model say about the encoding.
+def encoding_options(task: TaskConfig, schedule: ScheduleConfig, model: MateConfig) -> EncodingOptions:
+    """What the task, its schedule and the model say about the encoding.
 
     Raises:
         UserError: the model cannot read so many tokens.
     """
+    max_tokens = schedule.max_tokens
     if model.heads == "linformer" and max_tokens > model.linformer_tokens:
         raise UserError(
             f"max_tokens={max_tokens} is more than the {model.linformer_tokens} tokens that this Linformer was made "
@@ -74,7 +75,7 @@ def encoding_options(task: TaskConfig, max_tokens: int, model: MateConfig) -> En
         model.reset_position_index_per_cell,
         model.max_position_embeddings,
         model.histogram_row,
-        prune=task.prune,  # type: ignore[arg-type]
+        prune=schedule.prune,  # type: ignore[arg-type]
     )
     return task_of(task).encoding(options)
 

@@ -70,10 +70,10 @@ def names(folder: Path) -> set[str]:
 
 
 def test_pruned_columns_are_counted_and_belong_to_the_training(mate, tmp_path, monkeypatch, capsys):
-    """`task.prune=hem` where tables of two columns have room for one; a reader has no columns to leave out."""
+    """`prune=hem` where tables of two columns have room for one; a reader has no columns to leave out."""
     monkeypatch.setenv("MATE_CACHE", str(tmp_path / "own"))
     data = write_sqa(tmp_path / "sqa")
-    words = ("task=sqa", f"data_dir={data}", "task.prune=hem", "task.schedules.smoke.max_tokens=25")
+    words = ("task=sqa", f"data_dir={data}", "task.schedules.smoke.prune=hem", "task.schedules.smoke.max_tokens=17")
     assert mate("prepare", *words, "backbone=tiny", "schedule=smoke") == 0
     lines = capsys.readouterr().out.splitlines()
     (pruned,) = [line.split() for line in lines if "lost columns" in line]
@@ -82,5 +82,5 @@ def test_pruned_columns_are_counted_and_belong_to_the_training(mate, tmp_path, m
     assert mate("train", *TINY, *words, "name=pruned") == 0
     assert mate("evaluate", "run=runs/sqa/pruned", "hardware=cpu") == 0
     assert names(tmp_path / "own") == prepared
-    assert mate("prepare", "task=sample_reader", "task.prune=hem") == 2
-    assert "prune=hem: a reader reads single cells" in capsys.readouterr().err
+    assert mate("prepare", "task=sample_reader", "task.schedules.smoke.prune=hem") == 2
+    assert "prune: a reader reads single cells" in capsys.readouterr().err
