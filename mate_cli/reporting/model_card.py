@@ -74,7 +74,7 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
         settings=_settings(trained),
         trained=_training_line(folder, environment),
         scores={label: list(_leaves(record)) for label, record in read_record(folder.metrics_file).items()},
-        command=public_command(environment.get("command", [])),
+        commands=list(_commands(environment))[::-1],
         limits=[limit, *_limits(trained)],
     )
 
@@ -104,11 +104,12 @@ def _training_line(folder: RunFolder, environment: Mapping[str, Any]) -> str:
     status = folder.status()
     packages = {"python": environment.get("python"), **environment.get("packages", {})}
     software = ", ".join(f"{name} {version}" for name, version in packages.items() if version)
-    commit = (environment.get("git") or {}).get("commit")
+    git = environment.get("git") or {}
+    commit = f"; commit {git['commit']}{', changed since' if git['dirty'] else ''}" if git else ""
     parts = [
         f"The run is {status.get('state', 'without a record')}, at step {status.get('step', 'unknown')}"
         + (f" after {status['seconds']} seconds" if "seconds" in status else ""),
-        f"software: {software or 'unknown'}" + (f"; commit {commit}" if commit else ""),
+        f"software: {software or 'unknown'}{commit}",
     ]
     return "; ".join(parts) + "."
 
@@ -122,7 +123,14 @@ def _origins(origin: Mapping[str, Any]) -> Iterator[str]:
         )
         origin = origin["origin"]
     name = origin.get("backbone", "unknown")
-    yield f"{name}: {_line('backbone', name) or 'weights of the user.'}"
+    yield "a run of which there is no record here" if name == "run" else f"{name}: {_line('backbone', name)}"
+
+
+def _commands(record: Mapping[str, Any]) -> Iterator[str]:
+    """The command of a training and of those before it, latest first."""
+    while "command" in record:
+        yield public_command(record["command"]) or "# a training that was not started from the command line"
+        record = record.get("origin", {})
 
 
 def _leaves(record: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Any]]:

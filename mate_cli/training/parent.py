@@ -57,7 +57,7 @@ def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
     if backbone.source != "run":
         return {"backbone": backbone.name}
     parent = parent_run(str(backbone.path))
-    trained, status = load_run_config(parent.path), parent.status()
+    trained, status, records = load_run_config(parent.path), parent.status(), read_record(parent.environment_file)
     return {
         "run": str(backbone.path),
         "task": trained.task.name,
@@ -66,5 +66,6 @@ def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
         "state": status.get("state"),
         "step": status.get("step"),
         "weights": content_hash([parent.weights_file]),
-        "origin": read_record(parent.environment_file).get("origin", {"backbone": trained.backbone.name}),
+        "command": records.get("command", []),
+        "origin": records.get("origin", {"backbone": trained.backbone.name}),
     }
