@@ -43,7 +43,9 @@ def test_labels_may_be_numbers_or_repeat_and_the_index_is_left_out() -> None:
 
 
 def test_a_frame_is_the_table_of_its_parquet_file(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"n": [1.0, 2.5, None], "when": pd.to_datetime(["2020-01-01", None, "2021-05-06 07:08"])})
+    frame = pd.DataFrame(
+        {"n": [1.0, 2.5, None], "when": pd.to_datetime(["2020-01-01", None, "2021-05-06 07:08"], format="mixed")}
+    )
     frame.to_parquet(tmp_path / "frame.parquet", index=False)
     assert frame_table(frame).rows == read_parquet(tmp_path / "frame.parquet").rows
 
