@@ -14,13 +14,14 @@ from mate_cli.models.weights import MODELS
 from mate_cli.training.export import is_tapas, public_command
 from mate_cli.training.run_folder import RunFolder, read_record
 
-# By task.kind: the Hub's name of the task, what the model predicts, what limits that, TAPAS's class of the same head.
+# By task.kind: the Hub's name of the task, what is predicted, what limits that, TAPAS's class that computes it (or the
+# encoder behind it).
 _KINDS = {
     "cell_selection": (
         "table-question-answering",
         "It ranks the cells of a table by how likely each holds the answer to a question.",
         "It always points to a cell, also where no cell holds the answer.",
-        "TapasForQuestionAnswering",
+        "TapasModel",
     ),
     "span_reading": (
         "question-answering",

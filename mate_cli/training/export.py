@@ -126,8 +126,6 @@ def _write_for_tapas(model: MatePreTrainedModel, folder: Path) -> None:
 
 def _tapas_fields(config: MateConfig) -> dict[str, Any]:
     """What Hugging Face's TAPAS must be told to predict as our head of the same parameters does."""
-    if config.kind == "cell_selection":
-        return {"select_one_column": False}
     if config.kind == "entailment":
         return {"id2label": _LABELS, "label2id": {name: number for number, name in _LABELS.items()}}
     if config.kind == "table_qa":

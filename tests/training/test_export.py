@@ -69,7 +69,7 @@ def tables() -> dict[str, Tensor]:
 
 @pytest.mark.parametrize(
     ("task", "name"),
-    [("sample", QA), ("sqa", QA), ("wtq", QA), ("tabfact", LABELS), ("sample_reader", "TapasModel")],
+    [("sample", "TapasModel"), ("sqa", QA), ("wtq", QA), ("tabfact", LABELS), ("sample_reader", "TapasModel")],
 )
 def test_a_dense_model_is_a_tapas(task: str, name: str, bert: Path, tmp_path: Path) -> None:
     """Tensors bit for bit; outputs to 1e-6, though BERT's first position was moved when it was read."""
@@ -80,28 +80,45 @@ def test_a_dense_model_is_a_tapas(task: str, name: str, bert: Path, tmp_path: Pa
     prefix = "tapas." if name == "TapasModel" else ""
     shared = {n: tensor for n, tensor in theirs.state_dict().items() if prefix + n in stored}
     assert all(torch.equal(tensor, stored[prefix + n]) for n, tensor in shared.items())
-    unset = {"column_output_weights", "column_output_bias"} if task == "sample" else set()
-    assert set(theirs.state_dict()) - set(shared) == unset  # of use for choosing a column, which is switched off
+    assert shared.keys() == theirs.state_dict().keys()
     ours, batch = AutoModel.from_pretrained(to).double(), tables()
     assert type(ours) is MateModel
     with torch.no_grad():
         own, found = ours(**batch), theirs.double()(**batch)
-        compare(task, own, found, {n: tensor.double() for n, tensor in stored.items()}, batch["attention_mask"].bool())
+        compare(name, own, found, {n: tensor.double() for n, tensor in stored.items()}, batch, ours.config.temperature)
 
 
-def compare(task: str, own: Any, found: Any, stored: dict[str, Tensor], real: Tensor) -> None:
+def compare(
+    name: str, own: Any, found: Any, stored: dict[str, Tensor], batch: dict[str, Tensor], temperature: float
+) -> None:
     """Their outputs with what our heads' tensors make of our encoder's states."""
-    same: Any = lambda ours, theirs: torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)  # noqa: E731
-    if task == "sample_reader":
+    real = batch["attention_mask"].bool()
+    if name == "TapasModel":
         same(own.last_hidden_state[real], found.last_hidden_state[real])
         same(own.pooler_output, found.pooler_output)
-    elif task == "sample":
-        same((own.last_hidden_state @ stored["output_weights"] + stored["output_bias"])[real], found.logits[real])
-    elif task == "tabfact":
+    elif name == LABELS:
         same(own.pooler_output @ stored["classifier.weight"].T + stored["classifier.bias"], found.logits)
-    elif task == "wtq":
+    else:
+        logits = (own.last_hidden_state @ stored["output_weights"] + stored["output_bias"]) / temperature
+        same_cells(logits, found.logits, batch)
+    if name == QA and found.logits_aggregation is not None:
         weight, bias = stored["aggregation_classifier.weight"], stored["aggregation_classifier.bias"]
         same(own.pooler_output @ weight.T + bias, found.logits_aggregation)
+
+
+def same_cells(logits: Tensor, found: Tensor, batch: dict[str, Tensor]) -> None:
+    """In the column that they choose their logits are the means of ours over each cell."""
+    chosen = found > -5000
+    assert chosen.any(1).all()
+    for row in range(len(found)):
+        places = batch["token_type_ids"][row, :, 1:3]
+        cells = (places[:, None] == places[None]).all(-1).to(logits.dtype)
+        means = cells @ logits[row] / cells.sum(1)
+        same(means[chosen[row]], found[row, chosen[row]])
+
+
+def same(ours: Tensor, theirs: Tensor) -> None:
+    torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
 
 
 def test_what_tapas_is_told_of_the_heads(bert: Path, tmp_path: Path) -> None:
@@ -116,7 +133,6 @@ def test_what_tapas_is_told_of_the_heads(bert: Path, tmp_path: Path) -> None:
     assert (wtq.aggregation_labels, wtq.no_aggregation_label_index, wtq.select_one_column) == (operators, 0, True)
     assert wtq.temperature == pytest.approx(0.0352513)
     assert config("tabfact").id2label == {0: "refuted", 1: "entailed"}
-    assert config("sample").select_one_column is False
     assert config("sample_reader").reset_position_index_per_cell is False
 
 
