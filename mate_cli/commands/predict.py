@@ -52,10 +52,7 @@ def _example(config: PredictConfig) -> Example:
 def _run_answer(config: PredictConfig, run: str, example: Example) -> dict[str, Any]:
     """The record of what one run says: a cell's text, cells and an operator on them, or a label."""
     from mate_cli.errors import UserError
-    from mate_cli.reporting.answer import answer_record, entailment_record, table_answer_record
-    from mate_cli.tasks.cell_selection import CellPrediction
-    from mate_cli.tasks.entailment import Entailment
-    from mate_cli.tasks.table_qa import TableAnswer
+    from mate_cli.reporting.answer import prediction_record
     from mate_cli.training.pointr import open_stage
     from mate_cli.training.predict import Answerer
 
@@ -63,14 +60,7 @@ def _run_answer(config: PredictConfig, run: str, example: Example) -> dict[str, 
     if config.before and stage.config.task.kind != "table_qa":
         raise UserError(f"before: run={run} was not trained on conversations; name a run of task=sqa")
     prediction = Answerer(stage.folder, stage.config, config.hardware).converse(example, config.before or ())
-    match prediction:
-        case CellPrediction():
-            return answer_record(config.question, example.table, prediction, config.top)
-        case TableAnswer():
-            return table_answer_record(config.question, example.table, prediction)
-        case Entailment():
-            return entailment_record(config.question, example.table, prediction)
-    raise TypeError(type(prediction))
+    return prediction_record(config.question, example.table, prediction, config.top)
 
 
 def _read_answer(config: PredictConfig, example: Example) -> dict[str, Any]:

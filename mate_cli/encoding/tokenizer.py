@@ -20,6 +20,7 @@ from mate_cli.tables.text import is_empty
 
 _LONGEST_WORD = 200  # characters; longer words become [UNK]
 _TEXTS_PER_CALL = 500
+_PADDING = 128  # rows of word embeddings are often rounded up to a multiple of 64 or 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,28 @@ class CellTokenizer:
     def fingerprint(self) -> str:
         """A hash of the vocabulary."""
         return hashlib.sha256(json.dumps(sorted(self.vocabulary.items())).encode()).hexdigest()
+
+    def check_fits(self, rows: int) -> None:
+        """Make sure that this is the vocabulary of word embeddings with so many rows, padded or not.
+
+        Raises:
+            UserError: it has pieces without an embedding, or many embeddings are of no piece.
+        """
+        if not rows - _PADDING < len(self._pieces) <= rows:
+            raise UserError(
+                f"the vocabulary in {self.folder} has {len(self._pieces)} pieces, and the model's word embeddings "
+                f"{rows} rows; take the vocabulary that the model was trained with"
+            )
+
+    def write(self, path: Path) -> None:
+        """Write ``vocab.txt`` as TAPAS has it, where the piece of empty cells is called [EMPTY].
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        pieces = self._pieces.copy()
+        pieces[self.empty] = "[EMPTY]"
+        path.write_text("\n".join(pieces) + "\n", encoding="utf-8")
 
     def batch(self, texts: Sequence[str], characters: bool = False) -> Pieces:
         """The pieces of each text, in order; with the characters of their words where asked."""

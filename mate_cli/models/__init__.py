@@ -1,1 +1,22 @@
-"""Configuration, embeddings, encoder and heads, with Hugging Face's names; weights in and out."""
+"""Configuration, embeddings, encoder and heads, with Hugging Face's names; weights in and out.
+
+Importing this makes the model type ``mate`` known to the Auto classes of ``transformers``, so that they load a folder
+that ``mate export`` wrote; no code comes with the folder.
+"""
+
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoModelForTableQuestionAnswering,
+)
+
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.entailment import MateForSequenceClassification
+from mate_cli.models.model import MateModel
+from mate_cli.models.table_qa import MateForTableQuestionAnswering
+
+AutoConfig.register(MateConfig.model_type, MateConfig)
+AutoModel.register(MateConfig, MateModel)
+AutoModelForSequenceClassification.register(MateConfig, MateForSequenceClassification)
+AutoModelForTableQuestionAnswering.register(MateConfig, MateForTableQuestionAnswering)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import pickle
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
+from mate_cli.models.checkpoint import read_tensors, renamed, weight_files, written_whole
 from mate_cli.models.config_file import read_config
 from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.model import MatePreTrainedModel
@@ -37,16 +35,9 @@ MODELS: dict[str, type[MatePreTrainedModel]] = {
 
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
 
-_PREFIXES = ("bert.", "tapas.", "model.", "")
-_BERT_SEGMENTS = "tapas.embeddings.token_type_embeddings.weight"
-_SEGMENTS = "tapas.embeddings.token_type_embeddings_0.weight"
-# What every checkpoint of the family has; without it, it is something else.
-_WORDS = "tapas.embeddings.word_embeddings.weight"
-_POSITIONS = "tapas.embeddings.position_embeddings.weight"
-_CLS = 101  # in every vocabulary of BERT
 _TYPE_TABLES = "tapas.embeddings.token_type_embeddings_"
+# What every checkpoint of the family has; without it, it is something else.
 _CORE = ("tapas.encoder.", "tapas.embeddings.word", "tapas.embeddings.position", "tapas.embeddings.LayerNorm")
-_READ_ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError)
 _CALLED = {
     "cell_selection": "a cell selector",
     "span_reading": "a reader",
@@ -98,13 +89,13 @@ def hub_folder(hub_id: str) -> Path:
     wanted = ["config.json", "model*.safetensors", "vocab.txt", "tokenizer.json"]
     try:
         folder = Path(snapshot_download(hub_id, allow_patterns=wanted, local_files_only=True))
-        if _weight_files(folder):
+        if weight_files(folder):
             return folder
     except LocalEntryNotFoundError:
         pass
     try:
         folder = Path(snapshot_download(hub_id, allow_patterns=wanted, etag_timeout=5))
-        if not _weight_files(folder):  # older models have no safetensors; elsewhere they would be a second copy
+        if not weight_files(folder):  # older models have no safetensors; elsewhere they would be a second copy
             snapshot_download(hub_id, allow_patterns=["pytorch_model*.bin"], etag_timeout=5)
     except Exception as error:
         raise UserError(
@@ -117,6 +108,9 @@ def hub_folder(hub_id: str) -> Path:
 
 def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
     """Fill ``model`` with what fits of a checkpoint, in place.
+
+    Tensors are matched by name, heads too: what scores cells or labels goes on from where another task left it, as
+    in the release, and a head that the checkpoint has not is new.
 
     BERT's two segment rows become the first two of TAPAS's segment table, so that question and table start as
     BERT's sentence A and B. Two more steps make a table readable to a BERT that has seen none:
@@ -131,7 +125,7 @@ def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
         UserError: no weights, an unreadable file, tensors whose shapes do not fit, or no BERT encoder in it.
     """
     own = model.state_dict()
-    stored = _renamed(read_tensors(folder), own)
+    stored = renamed(read_tensors(folder), own)
     fitting = {name: tensor for name, tensor in stored.items() if name in own}
     _check_shapes(fitting, own, folder)
     report = LoadReport(
@@ -153,25 +147,6 @@ def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
     return report
 
 
-def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All tensors of a model folder: safetensors, else a PyTorch file read with ``weights_only``.
-
-    Raises:
-        UserError: there is none, or it is broken.
-    """
-    files = _weight_files(folder)
-    if not files:
-        raise UserError(f"{folder} holds no weights: neither model.safetensors nor pytorch_model.bin")
-    tensors: dict[str, Tensor] = {}
-    for path in files:
-        try:
-            tensors.update(_read_file(path))
-        except _READ_ERRORS as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise UserError(f"{path} cannot be read as weights ({reason}); fetch the model again") from error
-    return tensors
-
-
 def save_model(model: MatePreTrainedModel, folder: Path, vocabulary: Path) -> None:
     """Write configuration, weights and vocabulary to ``folder``; a model that stands there stays whole.
 
@@ -181,20 +156,27 @@ def save_model(model: MatePreTrainedModel, folder: Path, vocabulary: Path) -> No
     Raises:
         OSError: the folder cannot be written; nothing is left of the attempt.
     """
-    temporary = folder.with_name(folder.name + ".tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
-        temporary.mkdir(parents=True)
-        # Every field, so that another version's defaults cannot change the model.
-        (temporary / "config.json").write_text(model.config.to_json_string(use_diff=False))
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-        save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
+    with written_whole(folder) as staged:
+        write_model(model, staged)
         for name in VOCABULARY_FILES:
             if (vocabulary / name).exists():
-                shutil.copyfile(vocabulary / name, temporary / name)
-        _move_into_place(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+                shutil.copyfile(vocabulary / name, staged / name)
+
+
+def write_model(model: MatePreTrainedModel, folder: Path) -> None:
+    """Write configuration and weights into a folder that is there.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    model.config.architectures = [type(model).__name__]
+    # Every field, so that another version's defaults cannot change the model.
+    (folder / "config.json").write_text(model.config.to_json_string(use_diff=False), encoding="utf-8")
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    try:
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    except SafetensorError as error:  # its own kind of error where a disk is full
+        raise OSError(f"{folder}: {error}") from error
 
 
 def load_model(folder: Path, heads: str | None = None, kind: str = "cell_selection") -> MatePreTrainedModel:
@@ -225,53 +207,6 @@ def load_model(folder: Path, heads: str | None = None, kind: str = "cell_selecti
     return model.eval()
 
 
-def _weight_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-
-
-def _read_file(path: Path) -> dict[str, Tensor]:
-    if path.suffix == ".safetensors":
-        return load_file(path)
-    tensors = torch.load(path, map_location="cpu", weights_only=True)
-    if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
-        raise ValueError("it holds more than named tensors")
-    return tensors
-
-
-def _renamed(stored: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Checkpoint names as ours: heads as they are, the encoder under ``tapas.``, buffers dropped."""
-    renamed = {}
-    for name, tensor in stored.items():
-        if name.endswith("position_ids"):
-            continue
-        name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-        prefix = next(p for p in _PREFIXES if name.startswith(p))
-        inner = "tapas." + name.removeprefix(prefix)
-        is_encoder = inner in own or inner == _BERT_SEGMENTS
-        renamed[inner if is_encoder else name] = tensor
-    if _SEGMENTS not in renamed and _BERT_SEGMENTS in renamed:
-        renamed[_SEGMENTS] = _segment_table(renamed.pop(_BERT_SEGMENTS), own[_SEGMENTS])
-        _free_first_position(renamed)
-    return renamed
-
-
-def _free_first_position(tensors: dict[str, Tensor]) -> None:
-    """Move BERT's first position into the word [CLS], whose sum of both stays, and the others up by one."""
-    words, positions = tensors.get(_WORDS), tensors.get(_POSITIONS)
-    if words is None or positions is None or len(words) <= _CLS or words.shape[1:] != positions.shape[1:]:
-        return
-    tensors[_WORDS] = words.clone()
-    tensors[_WORDS][_CLS] += positions[0] - positions[1]
-    tensors[_POSITIONS] = torch.cat([positions[1:], positions[-1:]])
-
-
-def _segment_table(of_bert: Tensor, own: Tensor) -> Tensor:
-    """BERT's rows, then the rest of our own; as it is where the widths differ, which is reported later."""
-    if of_bert.shape[1:] != own.shape[1:]:
-        return of_bert
-    return torch.cat([of_bert.to(own), own[len(of_bert) :]])[: len(own)]
-
-
 def _is_added(name: str) -> bool:
     return any(f".{part}." in name for part in ADDED_PARAMETERS)
 
@@ -284,16 +219,7 @@ def _check_shapes(stored: dict[str, Tensor], own: dict[str, Tensor], folder: Pat
     ]
     if wrong:
         listed = f"{'; '.join(wrong[:3])} ({len(wrong)} tensors in all)"
-        raise UserError(f"the weights of {folder} do not fit its config.json: {listed}")
-
-
-def _move_into_place(temporary: Path, folder: Path) -> None:
-    """Rename the finished folder or, where one stands already, its files: at no time is there no model."""
-    if not folder.exists():
-        os.replace(temporary, folder)
-        return
-    for path in sorted(temporary.iterdir()):
-        os.replace(path, folder / path.name)
+        raise UserError(f"the weights of {folder} do not fit the model: {listed}")
 
 
 def _source(folder: Path) -> str:

@@ -14,9 +14,22 @@ from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.entailment import Entailment
 from mate_cli.tasks.pointr import ReadCell, choose
 from mate_cli.tasks.table_qa import TableAnswer
+from mate_cli.tasks.task import Prediction
 
 _MAX_ROWS = 40
 _STYLES = ("bold black on green", "bold black on yellow", "black on bright_cyan")
+
+
+def prediction_record(question: str, table: Table, prediction: Prediction, top: int) -> dict[str, Any]:
+    """What one run says: the best ``top`` cells, cells and an operator on them, or a label."""
+    match prediction:
+        case CellPrediction():
+            return answer_record(question, table, prediction, top)
+        case TableAnswer():
+            return table_answer_record(question, table, prediction)
+        case Entailment():
+            return entailment_record(question, table, prediction)
+    raise TypeError(type(prediction))
 
 
 def answer_record(question: str, table: Table, prediction: CellPrediction, top: int) -> dict[str, Any]:

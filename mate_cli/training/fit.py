@@ -25,6 +25,7 @@ from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
 from mate_cli.training.module import Optimization, TaskModule
+from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_source, encoding_options, open_split, without_ambiguous
 from mate_cli.training.starting_model import starting_model
@@ -69,18 +70,19 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         KeyboardInterrupt: stopped on request, with a checkpoint to resume from.
     """
     folder = RunFolder(run_path(config))
+    check_parent(config, folder)
     devices = resolve_devices(config.hardware)
     plain = to_plain(config)
     is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, config=plain)
     try:
-        job = build_job(config, devices, folder, console)
+        job, origin = build_job(config, devices, folder, console), origin_of(config.backbone)
     except BaseException:
         if is_new:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
     if config.overwrite:
         folder.clear()
-    folder.record_start(plain, sys.argv)
+    folder.record_start(plain, sys.argv, origin)
     examples = job.steps * job.schedule.batch
     console.print(describe_cost(job.module.model, job.train.report.mean_length, examples, devices))
     _fit(job, console)

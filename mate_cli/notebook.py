@@ -1,0 +1,83 @@
+"""For notebooks and other programs: a trained run, ready to answer on their own tables.
+
+::
+
+    from mate_cli.notebook import load_run
+
+    run = load_run("runs/sample/demo")
+    run.answer("Who is the mayor of Birch?", frame)["answer"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mate_cli.config import HardwareConfig, TrainConfig, load_run_config
+from mate_cli.errors import UserError
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.reporting.answer import prediction_record
+from mate_cli.tables.table import Example, Table
+from mate_cli.tables.user_frame import frame_table
+from mate_cli.training.predict import Answerer
+from mate_cli.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ANSWERING = ("cell_selection", "table_qa", "entailment")
+
+
+class LoadedRun:
+    """A run's best model and what answers with it, in 32 bits.
+
+    Attributes:
+        config: how it was trained; predictor: the model with its tokeniser and encoding.
+    """
+
+    def __init__(self, folder: RunFolder, config: TrainConfig, predictor: Answerer) -> None:
+        self.folder, self.config, self.predictor = folder, config, predictor
+
+    @property
+    def model(self) -> MatePreTrainedModel:
+        """The model in evaluation mode, a PyTorch module whose parameters have TAPAS's names."""
+        return self.predictor.module.model
+
+    def answer(
+        self, question: str, table: pd.DataFrame | Table, before: Sequence[str] = (), top: int = 5
+    ) -> dict[str, Any]:
+        """What ``mate predict output=json`` prints: the answer and the cells that it stands in.
+
+        Args:
+            before: the earlier questions of the conversation, first to last (SQA).
+            top: how many cells a selector names.
+
+        Raises:
+            UserError: the model answers no questions by itself, or the table is too large.
+        """
+        if self.config.task.kind not in _ANSWERING:
+            raise UserError(f"{self.folder.path}: a model of task={self.config.task.name} answers nothing by itself")
+        if before and self.config.task.kind != "table_qa":
+            raise UserError(f"{self.folder.path} was not trained on conversations; load a run of task=sqa")
+        own = table if isinstance(table, Table) else frame_table(table)
+        return prediction_record(
+            question, own, self.predictor.converse(Example("question", question, own), before), top
+        )
+
+
+def load_run(path: str | Path, max_tokens: int | None = None, hardware: HardwareConfig | None = None) -> LoadedRun:
+    """A run folder, or a folder that ``mate export`` wrote, with its model.
+
+    Args:
+        max_tokens: of an input, in place of those in training; hardware: null for the fastest device here.
+
+    Raises:
+        UserError: it is neither, or its model is missing or broken.
+    """
+    folder = RunFolder(Path(path).expanduser())
+    config = load_run_config(folder.path, max_tokens)
+    if not folder.weights_file.is_file():
+        raise UserError(f"{path} has no model yet; train it to the end with resume=true")
+    device = hardware or HardwareConfig(name="auto", micro_batch=1)
+    return LoadedRun(folder, config, Answerer(folder, config, device))

@@ -1,0 +1,159 @@
+"""The model card of an exported run, made from the run's records; of the machine it tells the software alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mate_cli.catalogue import options
+from mate_cli.config import TrainConfig, active_schedule
+from mate_cli.models.config_file import read_config
+from mate_cli.models.weights import MODELS
+from mate_cli.training.export import is_tapas, public_command
+from mate_cli.training.run_folder import RunFolder, read_record
+
+# By task.kind: the Hub's name of the task, what is predicted, what limits that, TAPAS's class that computes it (or the
+# encoder behind it).
+_KINDS = {
+    "cell_selection": (
+        "table-question-answering",
+        "It ranks the cells of a table by how likely each holds the answer to a question.",
+        "It always points to a cell, also where no cell holds the answer.",
+        "TapasModel",
+    ),
+    "span_reading": (
+        "question-answering",
+        "It reads the answer to a question, a span of words, in one cell and the passages that the cell links to.",
+        "It always finds a span, and is of use behind a selector that finds the cell.",
+        "TapasModel",
+    ),
+    "table_qa": (
+        "table-question-answering",
+        "It answers questions on a table by cells of one column and, where it learnt to, an operator on them.",
+        "An answer that is not made of cells of one column is out of its reach.",
+        "TapasForQuestionAnswering",
+    ),
+    "entailment": (
+        "text-classification",
+        "It says whether a table entails a statement (label 1) or refutes it (label 0).",
+        "It has no label for a statement that the table says nothing about.",
+        "TapasForSequenceClassification",
+    ),
+}
+_OTHER = ("feature-extraction", "", "It is a start for other trainings and answers nothing by itself.", "TapasModel")
+_ANSWERING = ("cell_selection", "table_qa", "entailment")
+
+
+def model_card(folder: RunFolder, trained: TrainConfig) -> str:
+    """The card as Markdown.
+
+    Raises:
+        UserError: the run's model has no readable configuration.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(Path(__file__).parent)
+    engine = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment, model = read_record(folder.environment_file), read_config(folder.best_model)
+    kind, schedule = trained.task.kind, active_schedule(trained)
+    pipeline, kind_line, limit, tapas_class = _KINDS.get(kind, _OTHER)
+    return engine.get_template("model_card.md").render(
+        config=trained,
+        schedule=schedule,
+        environment={"packages": {"mate-cli": None}, **environment},
+        pipeline=pipeline,
+        kind_line=kind_line,
+        model_line=_line("model", trained.model.name),
+        task_line=_line("task", trained.task.name),
+        model_class=MODELS[kind].__name__,
+        answers=kind in _ANSWERING,
+        example="a statement" if kind == "entailment" else "a question",
+        tapas_class=tapas_class if is_tapas(model) else None,
+        origin=list(_origins(environment.get("origin", {"backbone": trained.backbone.name}))),
+        settings=_settings(trained),
+        trained=_training_line(folder, environment),
+        scores={label: list(_leaves(record)) for label, record in read_record(folder.metrics_file).items()},
+        commands=list(_commands(environment))[::-1],
+        limits=[limit, *_limits(trained)],
+    )
+
+
+def _line(group: str, name: str) -> str:
+    """What ``mate ls`` says of an option; nothing where it is not one of ours any more."""
+    return next((option.line for option in options(group) if option.name == name), "")
+
+
+def _settings(trained: TrainConfig) -> list[tuple[str, Any]]:
+    """What decides the outcome, but for the defaults of the task."""
+    schedule = {name: value for name, value in asdict(active_schedule(trained)).items() if value is not None}
+    chosen = {
+        "model": trained.model.name,
+        "attention backend": trained.model.attention.backend,
+        "ablation": trained.ablation.name,
+        "backbone": trained.backbone.name,
+        "schedule": trained.schedule or trained.task.default_schedule,
+        "hardware": f"{trained.hardware.name}, precision {trained.hardware.precision}",
+        "seed": trained.seed,
+    }
+    return [*chosen.items(), *schedule.items()]
+
+
+def _training_line(folder: RunFolder, environment: Mapping[str, Any]) -> str:
+    """How far the training went, how long it took, and with which software."""
+    status = folder.status()
+    packages = {"python": environment.get("python"), **environment.get("packages", {})}
+    software = ", ".join(f"{name} {version}" for name, version in packages.items() if version)
+    git = environment.get("git") or {}
+    commit = f"; commit {git['commit']}{', changed since' if git['dirty'] else ''}" if git else ""
+    parts = [
+        f"The run is {status.get('state', 'without a record')}, at step {status.get('step', 'unknown')}"
+        + (f" after {status['seconds']} seconds" if "seconds" in status else ""),
+        f"software: {software or 'unknown'}{commit}",
+    ]
+    return "; ".join(parts) + "."
+
+
+def _origins(origin: Mapping[str, Any]) -> Iterator[str]:
+    """The runs that came before, latest first, and the weights that the first of them started from."""
+    while "run" in origin:
+        yield (
+            f"task {origin['task']} with model {origin['model']}, seed {origin['seed']}, {origin['step']} steps "
+            f"(weights {str(origin['weights'])[:12]})"
+        )
+        origin = origin["origin"]
+    name = origin.get("backbone", "unknown")
+    yield "a run of which there is no record here" if name == "run" else f"{name}: {_line('backbone', name)}"
+
+
+def _commands(record: Mapping[str, Any]) -> Iterator[str]:
+    """The command of a training and of those before it, latest first."""
+    while "command" in record:
+        yield public_command(record["command"]) or "# a training that was not started from the command line"
+        record = record.get("origin", {})
+
+
+def _leaves(record: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Any]]:
+    """The numbers of a record with their names; groups of questions stay in ``metrics.json``."""
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            if not key.startswith("by_"):
+                yield from _leaves(value, f"{name} {key}".strip())
+        elif isinstance(value, int | float | str):
+            yield f"{name} {key}".strip(), f"{value:.4f}" if isinstance(value, float) else value
+
+
+def _limits(trained: TrainConfig) -> Iterator[str]:
+    schedule = active_schedule(trained)
+    yield "It knows English in lower case, in the word pieces of BERT's uncased vocabulary."
+    yield (
+        f"It was trained on inputs of at most {schedule.max_tokens} tokens, to which longer cells were cut; what it "
+        "does with longer inputs was not measured here."
+    )
+    if trained.task.reader == "sample":
+        yield "Its training data are generated tables on few subjects, not tables that people wrote."
+    if trained.model.attention.backend == "bucketed":
+        yield "Its attention is an approximation: in large tables it misses pairs of the same row or column."
+    yield "The scores are of one seed and say nothing of how other seeds would fare."
+    yield "What its data and its first weights hold of errors and of prejudice, it has learnt too."

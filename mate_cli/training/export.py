@@ -1,0 +1,136 @@
+"""A run's best model as a folder for Hugging Face's libraries, and without what is about the machine of its training.
+
+::
+
+    README.md                        the model card
+    config.json, model.safetensors   the model; TAPAS's classes read them too
+    vocab.txt, tokenizer_config.json the vocabulary as TAPAS has it, for ``transformers.TapasTokenizer``
+    config.yaml                      how it was trained: with it the folder is a run folder that predicts
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mate_cli import schema
+from mate_cli.config import LoggerConfig, PathsConfig, TrainConfig, active_schedule, to_plain
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.errors import UserError
+from mate_cli.models.checkpoint import written_whole
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.weights import load_model, write_model
+from mate_cli.tasks.table_qa import OPERATORS
+from mate_cli.training.run_folder import RunFolder, read_record
+
+_LABELS = {0: "refuted", 1: "entailed"}
+
+
+def check_target(to: Path, overwrite: bool) -> None:
+    """Make sure that an export may be written to a folder.
+
+    Raises:
+        UserError: it is there already, and is no export or not to be replaced.
+    """
+    if not to.exists() or (to.is_dir() and not any(to.iterdir())):
+        return
+    is_export = (to / "README.md").is_file() and read_record(to / "config.json").get("model_type") == "mate"
+    if not is_export:
+        raise UserError(f"to={to} is there already and is no export; set to=DIR to another folder")
+    if not overwrite:
+        raise UserError(f"to={to} is there already; overwrite=true replaces it, or set to=DIR to another folder")
+
+
+def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> None:
+    """Write a run's best model to ``to``, all of it or nothing.
+
+    Args:
+        card: the text of ``README.md``.
+
+    Raises:
+        UserError: the run's model is broken or another one than its configuration says, or ``to`` cannot be written.
+    """
+    model = load_model(folder.best_model, trained.model.heads, trained.task.kind)
+    tokenizer = CellTokenizer(folder.best_model)
+    tokenizer.check_fits(model.config.vocab_size)
+    try:
+        with written_whole(to) as staged:
+            (staged / "README.md").write_text(card, encoding="utf-8")
+            _write_tokenizer(tokenizer, staged, active_schedule(trained).max_tokens)
+            plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
+            (staged / "config.yaml").write_text(plain, encoding="utf-8")
+            _write_for_tapas(model, staged)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error
+
+
+def public_config(config: TrainConfig) -> TrainConfig:
+    """A configuration without paths, names and projects of the machine that it was used on."""
+    path = config.backbone.path
+    return replace(
+        config,
+        backbone=replace(config.backbone, path=None if path is None else Path(path).name),
+        paths=PathsConfig(),
+        logger=LoggerConfig(name="csv"),
+        data_dir=None,
+        name=None,
+        resume=False,
+        overwrite=False,
+    )
+
+
+def public_command(command: Sequence[str]) -> str | None:
+    """A recorded ``mate train`` as it can be typed elsewhere; None where the training was started by other means."""
+    if list(command[1:2]) != ["train"]:
+        return None
+    return " ".join(["mate train", *_public_words(command[2:])])
+
+
+def is_tapas(config: MateConfig) -> bool:
+    """Whether TAPAS's classes compute what the model does: all tokens see all, and all type tables are there."""
+    return config.heads == "full" and not config.text_only and not config.histogram_row
+
+
+def _public_words(words: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        name, _, value = word.partition("=")
+        key = schema.find(TrainConfig, name)
+        if name == "data_dir":
+            yield "data_dir=DATA"
+        elif name.startswith(("-", "hydra", "paths.", "logger", "resume", "overwrite")):
+            continue
+        elif key is not None and key.text and name != "backbone.hub_id":
+            yield shlex.quote(f"{name}={Path(value).name}")
+        else:
+            yield shlex.quote(word)
+
+
+def _write_tokenizer(tokenizer: CellTokenizer, folder: Path, max_tokens: int) -> None:
+    tokenizer.write(folder / "vocab.txt")
+    settings = {"tokenizer_class": "TapasTokenizer", "do_lower_case": True, "model_max_length": max_tokens}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+
+
+def _write_for_tapas(model: MatePreTrainedModel, folder: Path) -> None:
+    model.config.update(_tapas_fields(model.config))
+    write_model(model, folder)
+
+
+def _tapas_fields(config: MateConfig) -> dict[str, Any]:
+    """What Hugging Face's TAPAS must be told to predict as our head of the same parameters does."""
+    if config.kind == "entailment":
+        return {"id2label": _LABELS, "label2id": {name: number for number, name in _LABELS.items()}}
+    if config.kind == "table_qa":
+        fields: dict[str, Any] = {"select_one_column": True, "allow_empty_column_selection": False}
+        if config.num_aggregation_labels:
+            fields |= {"aggregation_labels": dict(enumerate(OPERATORS)), "no_aggregation_label_index": 0}
+        return fields
+    return {}

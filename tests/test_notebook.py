@@ -1,0 +1,97 @@
+"""Runs in notebooks: the model, and answers on data frames."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from mate_cli.cli import main
+from mate_cli.commands import export
+from mate_cli.config import ExportConfig
+from mate_cli.errors import UserError
+from mate_cli.notebook import load_run
+from mate_cli.tables.table import Cell, Table
+from mate_cli.training.run_folder import RunFolder
+from tests.training.made_runs import make_bert, make_run
+
+FRAME = pd.DataFrame(
+    {"city": ["Alder", "Birch", None], "mayor": ["Ann Lee", "Bob Moe", "Cy"], "people": [1200, 800, None]}
+)
+QUESTION = "Who is the mayor of Birch?"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
+    folder = tmp_path_factory.mktemp("runs")
+    backbone = ("model=mate", "schedule=smoke", "backbone=folder", f"backbone.path={make_bert(folder / 'bert')}")
+    tasks = ("sample", "sqa", "tabfact", "sample_reader")
+    return {task: make_run(folder / task, f"task={task}", *backbone) for task in tasks}
+
+
+@pytest.mark.parametrize("task", ["sample", "sqa", "tabfact"])
+def test_a_frame_is_answered_as_the_command_line_answers_its_file(
+    task: str, runs: dict[str, RunFolder], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runs[task]
+    FRAME.to_parquet(tmp_path / "table.parquet", index=False)
+    words = (f"run={run.path}", f"table={tmp_path / 'table.parquet'}", f"question={QUESTION}", "hardware=cpu")
+    assert main(["predict", *words, "top=4", "output=json"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    found = load_run(run.path).answer(QUESTION, FRAME, top=4)
+    assert {**found, "table": ""} == {**expected, "table": ""}
+
+
+@pytest.mark.parametrize("task", ["sample", "sqa", "tabfact"])
+def test_an_exported_run_answers_as_the_run(task: str, runs: dict[str, RunFolder], tmp_path: Path) -> None:
+    export.run(ExportConfig(str(runs[task].path), str(tmp_path / "to")))
+    one, other = load_run(runs[task].path), load_run(tmp_path / "to")
+    assert other.answer(QUESTION, FRAME) == one.answer(QUESTION, FRAME)
+    types = torch.zeros(1, 9, 7, dtype=torch.long)
+    types[0, 4:, 0], types[0, 4:, 1], types[0, 4:, 2] = 1, torch.arange(1, 6), 1
+    batch = {"input_ids": torch.arange(2000, 2009)[None], "token_type_ids": types}
+    with torch.no_grad():
+        states = [run.model.get_submodule("tapas")(**batch).last_hidden_state for run in (one, other)]
+    assert torch.equal(*states)
+    assert not other.model.training
+
+
+def test_a_table_of_ours_is_taken_as_it_is(runs: dict[str, RunFolder]) -> None:
+    rows = [[Cell(text) for text in row] for row in (("Alder", "Ann Lee"), ("Birch", "Bob Moe"))]
+    table = Table("own", (Cell("city"), Cell("mayor")), tuple(map(tuple, rows)))
+    record = load_run(runs["sample"].path).answer(QUESTION, table, top=9)
+    assert record["table"] == "own"
+    assert {cell["text"] for cell in record["cells"]} == {"Alder", "Ann Lee", "Birch", "Bob Moe"}
+
+
+def test_a_conversation_goes_on(runs: dict[str, RunFolder]) -> None:
+    """As ``Answerer.converse``: the answer to the first question is told with the second."""
+    run = load_run(runs["sqa"].path)
+    record = run.answer("Which?", FRAME, before=["Who are the mayors?"])
+    assert record["question"] == "Which?"
+    assert record["cells"]
+    with pytest.raises(UserError, match="was not trained on conversations"):
+        load_run(runs["sample"].path).answer("Which?", FRAME, before=["Who?"])
+
+
+def test_what_does_not_answer_is_one_line(runs: dict[str, RunFolder], tmp_path: Path) -> None:
+    reader = load_run(runs["sample_reader"].path)
+    assert reader.model.config.kind == "span_reading"
+    with pytest.raises(UserError, match="answers nothing by itself"):
+        reader.answer(QUESTION, FRAME)
+    with pytest.raises(UserError, match="no rows"):
+        load_run(runs["sample"].path).answer(QUESTION, FRAME.iloc[:0])
+    with pytest.raises(UserError, match="is not a run folder"):
+        load_run(tmp_path)
+
+
+def test_a_vocabulary_that_does_not_fit_is_one_line(runs: dict[str, RunFolder], tmp_path: Path) -> None:
+    to = tmp_path / "to"
+    export.run(ExportConfig(str(runs["sample"].path), str(to)))
+    lines = (to / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    (to / "vocab.txt").write_text("\n".join(lines[:-500]), encoding="utf-8")
+    with pytest.raises(UserError, match=r"has 30023 pieces, and the model's word embeddings 30522 rows"):
+        load_run(to)

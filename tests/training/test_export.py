@@ -1,0 +1,243 @@
+"""Exported runs: whole, loadable by Hugging Face's libraries with equal outputs, and silent about the machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+from torch import Tensor
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+from mate_cli.commands import export
+from mate_cli.config import ExportConfig, load_run_config
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.errors import UserError
+from mate_cli.models.model import MateModel
+from mate_cli.training.run_folder import RunFolder
+from tests.models.conftest import table_ids
+from tests.training.made_runs import make_bert, make_run
+
+FILES = {"README.md", "config.json", "config.yaml", "model.safetensors", "tokenizer_config.json", "vocab.txt"}
+QA, LABELS = "TapasForQuestionAnswering", "TapasForSequenceClassification"
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bert(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def selector(tmp_path_factory: pytest.TempPathFactory, bert: Path) -> RunFolder:
+    words = ("task=sample", "model=mate", "schedule=smoke", "backbone=folder", f"backbone.path={bert}")
+    return make_run(tmp_path_factory.mktemp("runs") / "selector", *words)
+
+
+def exported(run: RunFolder, to: Path, overwrite: bool = False) -> Path:
+    export.run(ExportConfig(str(run.path), str(to), overwrite))
+    return to
+
+
+def message_of(run: RunFolder, to: Path, overwrite: bool = False) -> str:
+    with pytest.raises(UserError) as caught:
+        exported(run, to, overwrite)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def tables() -> dict[str, Tensor]:
+    """Two tables of one length, the second padded."""
+    import numpy as np
+
+    random = np.random.default_rng(2)
+    (ids, types), (short_ids, short_types) = (table_ids(random, *shape) for shape in ((6, 4, 3), (3, 2, 2)))
+    pad = len(ids) - len(short_ids)
+    return {
+        "input_ids": torch.from_numpy(np.stack([ids, np.pad(short_ids, (0, pad))])),
+        "token_type_ids": torch.from_numpy(np.stack([types, np.pad(short_types, ((0, pad), (0, 0)))])),
+        "attention_mask": torch.tensor([[1] * len(ids), [1] * len(short_ids) + [0] * pad]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [("sample", "TapasModel"), ("sqa", QA), ("wtq", QA), ("tabfact", LABELS), ("sample_reader", "TapasModel")],
+)
+def test_a_dense_model_is_a_tapas(task: str, name: str, bert: Path, tmp_path: Path) -> None:
+    """Tensors bit for bit; outputs to 1e-6, though BERT's first position was moved when it was read."""
+    words = (f"task={task}", "model=tapas", "backbone=folder", f"backbone.path={bert}")
+    to = exported(make_run(tmp_path / "run", *words), tmp_path / "to")
+    stored, theirs = load_file(to / "model.safetensors"), getattr(transformers, name).from_pretrained(to)
+    assert f"transformers.{name}.from_pretrained" in (to / "README.md").read_text()
+    prefix = "tapas." if name == "TapasModel" else ""
+    shared = {n: tensor for n, tensor in theirs.state_dict().items() if prefix + n in stored}
+    assert all(torch.equal(tensor, stored[prefix + n]) for n, tensor in shared.items())
+    assert shared.keys() == theirs.state_dict().keys()
+    ours, batch = AutoModel.from_pretrained(to).double(), tables()
+    assert type(ours) is MateModel
+    with torch.no_grad():
+        own, found = ours(**batch), theirs.double()(**batch)
+        compare(name, own, found, {n: tensor.double() for n, tensor in stored.items()}, batch, ours.config.temperature)
+
+
+def compare(
+    name: str, own: Any, found: Any, stored: dict[str, Tensor], batch: dict[str, Tensor], temperature: float
+) -> None:
+    """Their outputs with what our heads' tensors make of our encoder's states."""
+    real = batch["attention_mask"].bool()
+    if name == "TapasModel":
+        same(own.last_hidden_state[real], found.last_hidden_state[real])
+        same(own.pooler_output, found.pooler_output)
+    elif name == LABELS:
+        same(own.pooler_output @ stored["classifier.weight"].T + stored["classifier.bias"], found.logits)
+    else:
+        logits = (own.last_hidden_state @ stored["output_weights"] + stored["output_bias"]) / temperature
+        same_cells(logits, found.logits, batch)
+    if name == QA and found.logits_aggregation is not None:
+        weight, bias = stored["aggregation_classifier.weight"], stored["aggregation_classifier.bias"]
+        same(own.pooler_output @ weight.T + bias, found.logits_aggregation)
+
+
+def same_cells(logits: Tensor, found: Tensor, batch: dict[str, Tensor]) -> None:
+    """In the column that they choose their logits are the means of ours over each cell."""
+    chosen = found > -5000
+    assert chosen.any(1).all()
+    for row in range(len(found)):
+        places = batch["token_type_ids"][row, :, 1:3]
+        cells = (places[:, None] == places[None]).all(-1).to(logits.dtype)
+        means = cells @ logits[row] / cells.sum(1)
+        same(means[chosen[row]], found[row, chosen[row]])
+
+
+def same(ours: Tensor, theirs: Tensor) -> None:
+    torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
+
+
+def test_what_tapas_is_told_of_the_heads(bert: Path, tmp_path: Path) -> None:
+    def config(task: str) -> Any:
+        words = (f"task={task}", "model=tapas", "backbone=folder", f"backbone.path={bert}")
+        return transformers.TapasConfig.from_pretrained(
+            exported(make_run(tmp_path / task, *words), tmp_path / f"to-{task}")
+        )
+
+    operators = {0: "NONE", 1: "SUM", 2: "AVERAGE", 3: "COUNT"}
+    wtq = config("wtq")
+    assert (wtq.aggregation_labels, wtq.no_aggregation_label_index, wtq.select_one_column) == (operators, 0, True)
+    assert wtq.temperature == pytest.approx(0.0352513)
+    assert config("tabfact").id2label == {0: "refuted", 1: "entailed"}
+    assert config("sample_reader").reset_position_index_per_cell is False
+
+
+def test_an_export_holds_the_model_and_its_vocabulary(selector: RunFolder, tmp_path: Path) -> None:
+    to = exported(selector, tmp_path / "new" / "folder")
+    assert {path.name for path in to.iterdir()} == FILES
+    assert [path.name for path in to.parent.iterdir()] == ["folder"]
+    best = load_file(selector.weights_file)
+    assert all(torch.equal(tensor, best[name]) for name, tensor in load_file(to / "model.safetensors").items())
+    assert AutoConfig.from_pretrained(to).heads == "mate"
+    ours, theirs = CellTokenizer(to), AutoTokenizer.from_pretrained(to)
+    assert ours.vocabulary["[EMPTY]"] == ours.empty == theirs.empty_token_id == 1
+    old = CellTokenizer(selector.best_model)
+    texts = ["Who's the mayor of Århus?", "1,200 km²", "zzyzxq unwieldiness"]
+    assert list(ours.batch(texts).ids) == list(old.batch(texts).ids)
+    assert list(ours.batch(texts).ids) == [
+        n for text in texts for n in theirs.convert_tokens_to_ids(theirs.tokenize(text))
+    ]
+
+
+def test_nothing_of_the_machine_is_told(selector: RunFolder, tmp_path: Path) -> None:
+    words = ("task=sqa", "backbone=run", f"backbone.path={selector.path}", "data_dir=/home/someone/sqa", "name=child")
+    child = make_run(tmp_path / "runs" / "child", *words, "logger=wandb", "logger.project=hidden-project")
+    to = exported(child, tmp_path / "to")
+    for name in FILES - {"model.safetensors", "vocab.txt"}:
+        text = (to / name).read_text(encoding="utf-8")
+        for private in (str(tmp_path), str(selector.path.parent), "/home", "/opt", "someone", "hidden-project"):
+            assert private not in text, (name, private)
+    config = load_run_config(to)
+    assert (config.data_dir, config.name, config.backbone.path) == (None, None, "selector")
+
+
+def test_the_card_tells_data_settings_scores_commands_and_limits(selector: RunFolder, tmp_path: Path) -> None:
+    words = ("task=sqa", "backbone=run", f"backbone.path={selector.path}", "data_dir=/data/x", "name=child")
+    card = (exported(make_run(tmp_path / "child", *words), tmp_path / "to") / "README.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.*)$", card, re.MULTILINE)
+    assert sections == ["Use", "Data", "Settings", "Scores", "Commands", "Limits"]
+    assert "| batch | 128 |" in card
+    assert "| model hits@1 | 0.2500 |" in card
+    assert "In-Table" not in card
+    assert "- task sample with model mate, seed 0, 0 steps" in card
+    first, second = re.search(r"## Commands\n\n```\n(.*)\n(.*)\n```", card).groups()  # type: ignore[union-attr]
+    assert first.startswith("mate train task=sample model=mate schedule=smoke backbone=folder backbone.path=bert")
+    assert second == "mate train task=sqa backbone=run backbone.path=selector data_dir=DATA name=child"
+    assert "TAPAS's classes in `transformers` would load these weights and attend in another way" in card
+    assert "at most 512 tokens" in card
+
+
+def test_what_stands_there_is_not_lost(selector: RunFolder, tmp_path: Path) -> None:
+    to = exported(selector, tmp_path / "to")
+    (to / "README.md").write_text("mine")
+    assert "overwrite=true replaces it" in message_of(selector, to)
+    assert (to / "README.md").read_text() == "mine"
+    exported(selector, to, overwrite=True)
+    assert (to / "README.md").read_text().startswith("---\nlibrary_name")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "README.md").touch()
+    (tmp_path / "file").touch()
+    for other in ("photos", "file"):
+        assert "is no export; set to=DIR" in message_of(selector, tmp_path / other, overwrite=True)
+    for own in (selector.path, selector.best_model):
+        assert "is no export" in message_of(selector, own, overwrite=True)
+    (tmp_path / "empty").mkdir()
+    assert exported(selector, tmp_path / "empty") == tmp_path / "empty"
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """The system refuses to write more than ``size`` bytes to a file, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [1 << 10, 1 << 19])  # the card does not fit, or the weights
+def test_a_full_disk_leaves_nothing_and_no_half(selector: RunFolder, tmp_path: Path, size: int) -> None:
+    to = tmp_path / "to"
+    with files_up_to(size):
+        message = message_of(selector, to)
+    assert f"cannot write to {to}" in message
+    assert list(tmp_path.iterdir()) == []
+    exported(selector, to)
+    old = {path.name: path.read_bytes() for path in to.iterdir()}
+    with files_up_to(size):
+        message_of(selector, to, overwrite=True)
+    assert {path.name: path.read_bytes() for path in to.iterdir()} == old
+
+
+def test_what_cannot_be_exported_is_one_line(selector: RunFolder, tmp_path: Path) -> None:
+    to = exported(selector, tmp_path / "to")
+    assert "is an export already" in message_of(RunFolder(to), tmp_path / "again")
+    assert "is not a run folder" in message_of(RunFolder(tmp_path), tmp_path / "again")
+    (tmp_path / "unfinished").mkdir()
+    (tmp_path / "unfinished" / "config.yaml").write_bytes(selector.config_file.read_bytes())
+    assert "has no model yet" in message_of(RunFolder(tmp_path / "unfinished"), tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_training_starts_from_an_export(selector: RunFolder, tmp_path: Path) -> None:
+    to = exported(selector, tmp_path / "to")
+    child = make_run(tmp_path / "child", "task=sample", "schedule=smoke", "backbone=run", f"backbone.path={to}")
+    tensors, parent = load_file(child.weights_file), load_file(selector.weights_file)
+    assert tensors.keys() == parent.keys()
+    assert all(torch.equal(tensor, parent[name]) for name, tensor in tensors.items())
+    assert json.loads(child.environment_file.read_text())["origin"]["run"] == str(to)
