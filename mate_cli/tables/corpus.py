@@ -100,6 +100,9 @@ class Corpus:
                 f"{', '.join(_ENDINGS)}"
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_files": {}}  # the list stays here: another process is told what to read
+
     @property
     def fingerprint(self) -> str:
         """A hash of names, sizes and times of change (or tags) of the files; their content is not read."""
