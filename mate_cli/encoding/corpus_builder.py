@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mate_cli.encoding.cache import code_hash
 from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
 from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -43,8 +44,8 @@ class CorpusOptions:
 
 
 def fingerprint(corpus: Corpus, tokenizer: CellTokenizer, options: CorpusOptions) -> str:
-    """A hash of what decides the shards, but for the code."""
-    parts = repr((corpus.fingerprint, tokenizer.fingerprint, options))
+    """A hash of all that decides the shards."""
+    parts = repr((corpus.fingerprint, tokenizer.fingerprint, options, code_hash()))
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
@@ -71,8 +72,8 @@ def build_shards(
     present = folder.manifest()
     if present is not None and present.fingerprint != started.fingerprint:
         raise UserError(
-            f"{folder.url} holds shards of another corpus, or made with another vocabulary or other options; choose "
-            "another folder with to=DIR"
+            f"{folder.url} holds shards of another corpus, or made with another vocabulary, other options or another "
+            "version of mate; choose another folder with to=DIR"
         )
     if present is not None and present.is_complete:
         return present
