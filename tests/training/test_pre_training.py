@@ -16,6 +16,7 @@ from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
 from tests.training.conftest import TINY, train_once
 from tests.training.test_every_model import SILENT, composed
+from tests.training.test_resume import RUN, assert_same_end, finish, wait_for_step
 
 TABLES = 30
 WORDS = ("river", "town", "king", "1905", "the longest of them", "north", "3")
@@ -135,3 +136,17 @@ def test_what_cannot_be_is_one_line(mate, tmp_path, capsys, words, problem):
     assert len(errors) == 1
     assert problem in errors[0]
     assert not (tmp_path / "runs").exists() or not any((tmp_path / "runs").glob("*/*"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_killed_run_ends_as_an_undisturbed_one(mate_process, tmp_path, data):
+    words = ("train", "task=mlm", *RUN, f"data_dir={data}")
+    finish(mate_process(*words, "name=whole"))
+    for step in (4, 12):
+        process = mate_process(*words, "name=killed", "resume=true")
+        wait_for_step(process, tmp_path, "killed", step)
+        process.kill()
+        process.wait()
+    finish(mate_process(*words, "name=killed", "resume=true"))
+    assert_same_end(tmp_path, "killed")
