@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from pathlib import Path
@@ -49,7 +48,7 @@ def open_corpus(
         raise UserError(f"to={to}: {reason}")
     if not is_made:
         url = _make(task, url, vocabulary, cache, console, processes or os.cpu_count() or 1, to)
-    return ShardedCorpus(url, vocabulary, cache / "shards" / hashlib.sha256(url.encode()).hexdigest()[:32])
+    return ShardedCorpus(url, vocabulary, cache / "shards")
 
 
 def corpus_url(task: TaskConfig, data_dir: str | None) -> str:
