@@ -24,7 +24,7 @@ from mate_cli.tables.corpus import Broken, Corpus, CorpusTable, Portion
 HELD_OUT_TABLES = 64
 """Fewer than these say little: a small corpus holds out a larger share, but at most half."""
 
-_TABLES_AT_ONCE = 128
+_CELLS_AT_ONCE = 20_000
 _REASONS = 3
 
 
@@ -159,14 +159,27 @@ class _Maker:
     def make(self, number: int, portion: Portion) -> ShardRecord:
         """Read a portion, tokenise it, write the shard."""
         tables, broken = [], list[Broken]()
-        found = self.work.corpus.read(portion)
-        while some := list(islice(found, _TABLES_AT_ONCE)):
+        for some in _groups(self.work.corpus.read(portion)):
             broken += (own for own in some if isinstance(own, Broken))
             tables += table_pieces([own for own in some if isinstance(own, CorpusTable)], self.tokenizer)
         pieces = sum(len(own.text_ids) + len(own.cell_ids) for own in tables)
         record = ShardRecord(len(tables), pieces, len(broken), tuple(own.reason for own in broken[:_REASONS]))
         self.work.folder.write(number, tables, record, self.work.vocabulary)
         return record
+
+
+def _groups(found: Iterable[CorpusTable | Broken]) -> Iterator[list[CorpusTable | Broken]]:
+    """Tables to tokenise at once: as many as have so many cells together."""
+    group, cells = list[CorpusTable | Broken](), 0
+    for own in found:
+        group.append(own)
+        if isinstance(own, CorpusTable):
+            cells += own.table.num_rows * own.table.num_columns
+        if cells >= _CELLS_AT_ONCE:
+            yield group
+            group, cells = [], 0
+    if group:
+        yield group
 
 
 _worker: _Maker
