@@ -77,6 +77,15 @@ class CellTokenizer:
         """A hash of the vocabulary."""
         return hashlib.sha256(json.dumps(sorted(self.vocabulary.items())).encode()).hexdigest()
 
+    @property
+    def mask(self) -> int:
+        """The id of [MASK].
+
+        Raises:
+            UserError: the vocabulary has none.
+        """
+        return self._needed("[MASK]")
+
     def check_fits(self, rows: int) -> None:
         """Make sure that this is the vocabulary of word embeddings with so many rows, padded or not.
 

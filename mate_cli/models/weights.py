@@ -17,6 +17,7 @@ from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.checkpoint import read_tensors, renamed, weight_files, written_whole
 from mate_cli.models.config_file import read_config
 from mate_cli.models.entailment import MateForSequenceClassification
+from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.span_reading import MateForSpanReading
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
@@ -29,6 +30,7 @@ MODELS: dict[str, type[MatePreTrainedModel]] = {
         MateForSpanReading,
         MateForTableQuestionAnswering,
         MateForSequenceClassification,
+        MateForMaskedLM,
     )
 }
 """The model of each kind of task."""
@@ -43,6 +45,7 @@ _CALLED = {
     "span_reading": "a reader",
     "table_qa": "a table question answerer",
     "entailment": "an entailment model",
+    "masked_language": "a pre-trained model",
 }
 
 
