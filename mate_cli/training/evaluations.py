@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mate_cli.encoding.sentences import split_sentences
+from mate_cli.tables.sentences import split_sentences
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.wtq import Value, gold_values

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mate_cli.config import SELECTORS, HardwareConfig, PathsConfig, TrainConfig, load_run_config
-from mate_cli.encoding.sentences import split_sentences
+from mate_cli.tables.sentences import split_sentences
 from mate_cli.encoding.source import SplitSource, content_hash
 from mate_cli.errors import UserError
 from mate_cli.metrics.baselines import tfidf_cell_ranking, tfidf_sentence_ranking
