@@ -7,17 +7,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
 from mate_cli.errors import UserError
 from mate_cli.tables.answer_match import AnswerFinder
 from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.split import Layout, Split
-from mate_cli.tables.table import Cell, Coordinate, Example, Table
+from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tables.wiki_table import parse_passages, parse_table
 
 _QUESTIONS = Path("released_data")
 _TABLES = Path("WikiTables-WithLinks", "tables_tok")
@@ -160,45 +158,10 @@ def _read_table(data_dir: Path, table_id: str, shared: dict[tuple[str, str], str
     table_file, passage_file = table_files(data_dir, table_id)
     if not (table_file.is_file() and passage_file.is_file()):
         return None
-    table = _parse_table(JsonObject.of(read_json(table_file), str(table_file)), table_id)
-    passages = _parse_passages(JsonObject.of(read_json(passage_file), str(passage_file)), shared)
+    table = parse_table(JsonObject.of(read_json(table_file), str(table_file)), table_id)
+    passages = parse_passages(JsonObject.of(read_json(passage_file), str(passage_file)), shared)
     for cell in (cell for row in (table.header, *table.rows) for cell in row):
         for link in cell.links:
             if link not in passages:
                 raise UserError(f"{passage_file}: no passage for {link!r}, a link of cell {cell.text!r}")
     return _LinkedTable(table, passages, AnswerFinder(table, passages))
-
-
-def _parse_table(content: JsonObject, table_id: str) -> Table:
-    header = _parse_row(content.list("header"), f"{content.where}, key 'header'")
-    rows = []
-    for number, row in enumerate(content.list("data"), start=1):
-        where = f"{content.where}, key 'data', row {number}"
-        cells = _parse_row(row, where)
-        if len(cells) != len(header):
-            raise UserError(f"{where}: {len(cells)} cells, the header has {len(header)}")
-        rows.append(cells)
-    title = content.text("title") if "title" in content else ""
-    return Table(id=table_id, header=header, rows=tuple(rows), title=title)
-
-
-def _parse_row(cells: Any, where: str) -> tuple[Cell, ...]:
-    if not isinstance(cells, list):
-        raise UserError(f"{where}: expected a list of cells, found {type(cells).__name__}")
-    return tuple(_parse_cell(cell, f"{where}, cell {number}") for number, cell in enumerate(cells, start=1))
-
-
-def _parse_cell(cell: Any, where: str) -> Cell:
-    match cell:
-        case [str(text), list(links)] if all(isinstance(link, str) for link in links):
-            return Cell(text, tuple(dict.fromkeys(sys.intern(unquote(link)) for link in links)))
-    raise UserError(f"{where}: expected [text, [link, ...]], found {str(cell)[:80]}")
-
-
-def _parse_passages(content: JsonObject, shared: dict[tuple[str, str], str]) -> dict[str, str]:
-    """link -> passage. ``shared`` makes tables that link to one page hold one text: a quarter of them do."""
-    passages = {}
-    for link in content:
-        key, text = sys.intern(unquote(link)), content.text(link)
-        passages[key] = shared.setdefault((key, text), text)
-    return passages

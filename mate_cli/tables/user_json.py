@@ -29,7 +29,18 @@ def read_json_table(path: Path) -> Table:
         UserError: it cannot be read, is of another shape, a cell is no text and no number, or it is too large.
     """
     check_file(path)
-    content = read_json(path)
+    return json_table(read_json(path), path)
+
+
+def json_table(content: Any, path: Path) -> Table:
+    """The table that the content of a JSON file, or of a part of it, is.
+
+    Args:
+        path: names the table, and the file in messages.
+
+    Raises:
+        UserError: it is of another shape, a cell is no text and no number, or it is too large.
+    """
     if isinstance(content, dict):
         table = JsonObject(content, str(path))
         return _of_lists(path, [table.list("header"), *table.list("rows")])

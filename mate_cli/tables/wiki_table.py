@@ -1,0 +1,55 @@
+"""A table of Wikipedia with links, and the passages they lead to, as HybridQA and OTT-QA keep them in JSON."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from urllib.parse import unquote
+
+from mate_cli.errors import UserError
+from mate_cli.tables.json_file import JsonObject
+from mate_cli.tables.table import Cell, Table
+
+
+def parse_table(content: JsonObject, table_id: str) -> Table:
+    """The table of an object with ``header``, ``data`` and maybe ``title``; a cell is ``[text, [link, ...]]``.
+
+    Raises:
+        UserError: it is not of this structure, or a row is not as wide as the header.
+    """
+    header = _parse_row(content.list("header"), f"{content.where}, key 'header'")
+    rows = []
+    for number, row in enumerate(content.list("data"), start=1):
+        where = f"{content.where}, key 'data', row {number}"
+        cells = _parse_row(row, where)
+        if len(cells) != len(header):
+            raise UserError(f"{where}: {len(cells)} cells, the header has {len(header)}")
+        rows.append(cells)
+    title = content.text("title") if "title" in content else ""
+    return Table(id=table_id, header=header, rows=tuple(rows), title=title)
+
+
+def _parse_row(cells: Any, where: str) -> tuple[Cell, ...]:
+    if not isinstance(cells, list):
+        raise UserError(f"{where}: expected a list of cells, found {type(cells).__name__}")
+    return tuple(_parse_cell(cell, f"{where}, cell {number}") for number, cell in enumerate(cells, start=1))
+
+
+def _parse_cell(cell: Any, where: str) -> Cell:
+    match cell:
+        case [str(text), list(links)] if all(isinstance(link, str) for link in links):
+            return Cell(text, tuple(dict.fromkeys(sys.intern(unquote(link)) for link in links)))
+    raise UserError(f"{where}: expected [text, [link, ...]], found {str(cell)[:80]}")
+
+
+def parse_passages(content: JsonObject, shared: dict[tuple[str, str], str]) -> dict[str, str]:
+    """link -> passage. ``shared`` makes tables that link to one page hold one text: a quarter of them do.
+
+    Raises:
+        UserError: a passage is no text.
+    """
+    passages = {}
+    for link in content:
+        key, text = sys.intern(unquote(link)), content.text(link)
+        passages[key] = shared.setdefault((key, text), text)
+    return passages
