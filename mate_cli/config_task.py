@@ -13,7 +13,7 @@ INPUTS = ("both", "table", "passages")
 KINDS = ("cell_selection", "span_reading", "table_qa", "entailment")
 OBJECTIVES = ("mml", "hard_em", "uniform")
 NOISES = ("none", "full", "selective", "column")
-READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact")
+READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "synthetic", "synthetic_opposite", "counterfactual", "cs")
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
 

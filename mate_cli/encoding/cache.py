@@ -94,7 +94,7 @@ def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: Encoding
 
 def _code_files() -> list[Path]:
     package = Path(__file__).parent
-    return sorted([*package.glob("*.py"), *(package.parent / "tables").glob("*.py")])
+    return sorted([*package.glob("*.py"), *(package.parent / "tables").rglob("*.py")])
 
 
 def _cache_root(cache_dir: Path | str | None) -> Path:

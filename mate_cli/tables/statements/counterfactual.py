@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
@@ -61,7 +62,8 @@ class _Writer:
 
     def of_text(self, text: str) -> Iterator[Counterfactual]:
         hinted = self.mentions.hinted(text)
-        if not hinted:
+        rows = Counter(row for reference in hinted for row in reference.rows)
+        if max(rows.values(), default=0) < 1 + (self.drop_without_support == 1):  # no focus has a support
             return
         for paragraph in text.split("\n"):
             for sentence in split_sentences(paragraph):

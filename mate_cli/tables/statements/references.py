@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.text import normalize_for_match
@@ -26,9 +27,9 @@ class Kind(Enum):
     DATE = "date"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """A thing that cells of one column name, and those of no other.
+    """A thing that cells of one column name, and those of no other; there is one for each thing of a table.
 
     Attributes:
         identity: the page that the cells link to, or the value that they are.
@@ -42,8 +43,7 @@ class Reference:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """``text[begin:end]`` names a thing."""
 
     begin: int
@@ -51,8 +51,7 @@ class Mention:
     reference: Reference
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word, a number or a mark: ``text[begin:end]``. Marks between letters or digits are part of a word."""
 
     text: str
