@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -32,8 +35,10 @@ def test_both_splits_have_true_and_false_statements_on_tables_of_their_own(name,
     found = statements(name, folder)
     assert [*map(len, found.values())] == [len({own.id for own in examples}) for examples in found.values()]
     titles = {split: {own.table.title for own in examples} for split, examples in found.items()}
-    assert min(map(len, titles.values())) >= 2
+    assert all(titles.values())
     assert titles["train"].isdisjoint(titles["dev"])
+    others = {own.table.title for other in KINDS for own in READERS[other].read_split(folder, "dev").examples}
+    assert titles["train"].isdisjoint(others)  # what one kind learns from, no other is validated with
     for examples in found.values():
         assert Counter(own.label for own in examples)[1] == len(examples) / 2
         assert all(own.question and not own.passages for own in examples)
@@ -70,6 +75,16 @@ def test_statements_are_the_same_whenever_they_are_made(name, folder):
     before = statements(name, folder)
     reader._made.cache_clear()
     assert statements(name, folder) == before
+
+
+def test_another_process_makes_the_same(folder):
+    program = (
+        "import sys, pathlib; from mate_cli.tables.readers import READERS; "
+        "print([(e.id, e.question) for e in READERS['cs'].read_split(pathlib.Path(sys.argv[1]), 'train').examples])"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    out = subprocess.run([sys.executable, "-c", program, folder], env=environment, capture_output=True, text=True)
+    assert out.stdout.strip() == str([(own.id, own.question) for own in statements("cs", folder)["train"]]), out.stderr
 
 
 def test_kinds_and_splits_of_one_folder_are_told_apart(folder):
@@ -111,8 +126,8 @@ def test_one_table_in_a_hundred_is_held_out_of_many():
     ("name", "texts", "problem"),
     [
         ("synthetic", {}, "no tables"),
-        ("synthetic", {"a.csv": "x,y\n1,2\n"}, "synthetic statements can be made of 0 tables"),
-        ("synthetic", {"a.csv": "x,y\n1,2\n3,4\n"}, "synthetic statements can be made of 1 tables"),
+        ("synthetic", {"a.csv": "x,y\n1,2\n"}, "no synthetic statements for train in its 0 tables"),
+        ("synthetic", {"a.csv": "x,y\n1,2\n3,4\n"}, "no synthetic statements for dev in its 1 tables"),
         ("synthetic", {"a.csv": "x,y\n1,2,3\n"}, "line 2 has 3 fields"),
         ("cs", {"a.csv": "x,y\n1,2\n3,4\n", "b.csv": "x,y\n5,6\n7,8\n"}, "task=synthetic needs no texts"),
     ],
@@ -121,7 +136,7 @@ def test_a_folder_that_gives_no_statements_is_one_line(tmp_path, name, texts, pr
     for file, text in texts.items():
         (tmp_path / file).write_text(text)
     with pytest.raises(UserError, match=problem) as error:
-        READERS[name].read_split(tmp_path, "train")
+        statements(name, tmp_path)
     assert "\n" not in str(error.value)
     assert f"data_dir={tmp_path}" in str(error.value)
 

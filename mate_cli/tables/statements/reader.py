@@ -81,30 +81,19 @@ class StatementReader:
         """
         if split not in SPLITS:
             raise UserError(f"split={split}: statements that are made from tables have {' and '.join(SPLITS)}")
-        corpus = Corpus(str(data_dir))
-        made, broken = _made(self.kinds, str(data_dir), corpus.fingerprint)
-        self._check(data_dir, made, broken)
+        made, broken = _made(self.kinds, str(data_dir), Corpus(str(data_dir)).fingerprint)
         held_out = held_out_pages(Counter(own.page for own in made))
         own = [table for table in made if (table.page in held_out) == (split == "dev")]
-        by_kind = [[group for table in own for group in table.groups[kind]] for kind in self.kinds]
+        by_kind = {kind: [group for table in own for group in table.groups[kind]] for kind in self.kinds}
+        for kind in (kind for kind, groups in by_kind.items() if not groups):
+            first = f"; {broken[0].reason}" if broken else ""
+            raise UserError(
+                f"data_dir={data_dir}: no {kind} statements for {split} in its {len(made)} tables of two rows and two "
+                f"to 25 columns; they need two tables with different titles, {_NEEDS[kind]}{first}"
+            )
         missing = len(broken) if split == "train" else 0
-        examples = tuple(example for groups in _as_many_of_each(by_kind) for group in groups for example in group)
+        examples = tuple(example for group in _as_many_of_each([*by_kind.values()]) for example in group)
         return Split(examples, missing, len(examples) + missing)
-
-    def _check(self, data_dir: Path, made: list[_Made], broken: list[Broken]) -> None:
-        """Make sure that there are statements of each kind for both splits.
-
-        Raises:
-            UserError: there are not.
-        """
-        for kind in self.kinds:
-            pages = {own.page for own in made if own.groups[kind]}
-            if len(pages) < len(SPLITS):
-                first = f"; {broken[0].reason}" if broken else ""
-                raise UserError(
-                    f"data_dir={data_dir}: {kind} statements can be made of {len(pages)} tables with different titles, "
-                    f"and at least 2 are needed, {_NEEDS[kind]}{first}"
-                )
 
 
 def held_out_pages(tables: Mapping[str, int]) -> set[str]:
@@ -129,15 +118,14 @@ def held_out_pages(tables: Mapping[str, int]) -> set[str]:
 
 @lru_cache(maxsize=1)
 def _made(kinds: tuple[str, ...], url: str, fingerprint: str) -> tuple[list[_Made], list[Broken]]:
-    """All statements of a corpus, of the tables that have some, and the tables that are broken.
+    """The statements about each table of a corpus that is large enough, and the tables that are broken.
 
     Kept, for both splits are made at once; the fingerprint tells whether the corpus is still the same.
     """
     corpus = Corpus(url)
     found = [own for portion in corpus.portions() for own in corpus.read(portion)]
-    made = [_of_table(own, kinds) for own in found if isinstance(own, CorpusTable)]
-    broken = [own for own in found if isinstance(own, Broken)]
-    return [own for own in made if any(own.groups.values())], broken
+    tables = (own for own in found if isinstance(own, CorpusTable) and shards(own.table))
+    return [_of_table(own, kinds) for own in tables], [own for own in found if isinstance(own, Broken)]
 
 
 def _of_table(own: CorpusTable, kinds: tuple[str, ...]) -> _Made:
@@ -189,11 +177,11 @@ def _counterfactual(part: Part) -> list[Group]:
     ]
 
 
-def _as_many_of_each(by_kind: list[list[Group]]) -> list[list[Group]]:
+def _as_many_of_each(by_kind: list[list[Group]]) -> list[Group]:
     """As many groups of each kind as there are of the rarest, drawn at random, always the same ones, in their order."""
     fewest = min(map(len, by_kind))
-    places = [sorted(Random(0).sample(range(len(groups)), fewest)) for groups in by_kind]
-    return [[groups[place] for place in own] for groups, own in zip(by_kind, places, strict=True)]
+    places = (sorted(Random(0).sample(range(len(groups)), fewest)) for groups in by_kind)
+    return [groups[place] for groups, own in zip(by_kind, places, strict=True) for place in own]
 
 
 def _without_links(table: Table) -> Table:
@@ -207,9 +195,8 @@ _MAKERS: dict[str, Callable[[Part], list[Group]]] = {
     "synthetic_opposite": _with_opposites,
     "counterfactual": _counterfactual,
 }
-_SYNTHETIC_NEEDS = "of two rows and from two to 25 columns whose heads differ"
 _NEEDS = {
-    "synthetic": _SYNTHETIC_NEEDS,
-    "synthetic_opposite": _SYNTHETIC_NEEDS,
-    "counterfactual": ("with links, and texts that mention two cells of a row; task=synthetic needs no texts"),
+    "synthetic": "and columns whose heads differ",
+    "synthetic_opposite": "and columns whose heads differ",
+    "counterfactual": "links, and texts that mention two cells of a row; task=synthetic needs no texts",
 }
