@@ -157,10 +157,12 @@ class PrepareConfig:
     schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
     workers: int | None = key(None, "processes that encode; null: by the number of cores", low=1)
+    to: str | None = key(None, "task=mlm: folder or address for the shards; null: the cache", text=True)
 
     def problems(self) -> list[str]:
-        """The schedule exists; the model is one to train."""
-        return schedule_problems(self) + bench_only_problems(self.model)
+        """The schedule exists; the model is one to train; what is written elsewhere is shards."""
+        away = ["to belongs to task=mlm"] if self.to is not None and self.task.kind != "masked_language" else []
+        return schedule_problems(self) + bench_only_problems(self.model) + away
 
 
 @dataclass

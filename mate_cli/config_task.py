@@ -10,10 +10,11 @@ from mate_cli.config_rules import key
 
 EXPANSIONS = ("tfidf", "all")
 INPUTS = ("both", "table", "passages")
-KINDS = ("cell_selection", "span_reading", "table_qa", "entailment")
+KINDS = ("cell_selection", "span_reading", "table_qa", "entailment", "masked_language")
 OBJECTIVES = ("mml", "hard_em", "uniform")
 NOISES = ("none", "full", "selective", "column")
-READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "synthetic", "synthetic_opposite", "counterfactual", "cs")
+_GENERATED = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
+READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", *_GENERATED, "corpus")
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
 
@@ -88,6 +89,26 @@ class QaConfig:
 
 
 @dataclass
+class MaskingConfig:
+    """Examples of a corpus (kind=masked_language): how they are masked, and which tables are held out."""
+
+    share: float = key(0.15, "share of the tokens that are predicted", above=0, below=1)
+    whole_cells: bool = key(True, "predict all pieces of a cell together; false: those of a word")
+    joined_texts: bool = key(True, "the text is a span of all texts about the table; false: one of them")
+    min_text: int = key(8, "pieces of the text, at least, where there are so many", low=1)
+    max_text: int = key(32, "pieces of the text, at most, but for the end of a word", low=1)
+    held_out: float = key(
+        0.001, "share of the tables held out for validation, but at least 64, or half of them", above=0, below=1
+    )
+
+    def problems(self) -> list[str]:
+        """The limits of the text are in order."""
+        if self.min_text <= self.max_text:
+            return []
+        return [f"min_text={self.min_text} is more than max_text={self.max_text}"]
+
+
+@dataclass
 class TaskConfig:
     """The data, the question put to it, and how to train on it."""
 
@@ -104,6 +125,7 @@ class TaskConfig:
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
     span: SpanConfig = field(default_factory=SpanConfig)
     qa: QaConfig = field(default_factory=QaConfig)
+    masking: MaskingConfig = field(default_factory=MaskingConfig)
     ambiguous: bool = key(True, "train on questions with several candidate cells too")
     report_split: str = key("dev", "the split whose score ends a training", choices=SPLITS)
     default_schedule: str = key(MISSING, "the schedule where none is named")

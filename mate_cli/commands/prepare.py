@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mate_cli.config import PrepareConfig
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def run(config: PrepareConfig) -> None:
-    """Prepare every split that the data has."""
-    import time
-
+    """Prepare every split that the data has, or the shards of a corpus."""
     from rich.console import Console
+
+    console = Console(soft_wrap=True)
+    if config.task.kind == "masked_language":
+        _prepare_corpus(config, console)
+    else:
+        _prepare_splits(config, console)
+
+
+def _prepare_splits(config: PrepareConfig, console: Console) -> None:
+    import time
 
     from mate_cli.config import active_schedule
     from mate_cli.reporting.splits import SplitFacts, coverage_table, encoding_table, left_out_lines, statistics_table
@@ -18,7 +31,6 @@ def run(config: PrepareConfig) -> None:
     from mate_cli.training.starting_model import encoding_model
     from mate_cli.training.tasks import task_of
 
-    console = Console(soft_wrap=True)
     task, max_tokens = task_of(config.task), active_schedule(config).max_tokens
     vocabulary, model = encoding_model(config.backbone, config.model, max_tokens)
     options = encoding_options(config.task, max_tokens, model)
@@ -35,3 +47,15 @@ def run(config: PrepareConfig) -> None:
         console.print(coverage_table(facts, max_tokens))
     for line in left_out_lines(facts):
         console.print(line, highlight=False, markup=False)
+
+
+def _prepare_corpus(config: PrepareConfig, console: Console) -> None:
+    from mate_cli.config import active_schedule
+    from mate_cli.reporting.corpus import corpus_table
+    from mate_cli.training.corpus import open_corpus
+    from mate_cli.training.starting_model import encoding_model
+
+    vocabulary, _ = encoding_model(config.backbone, config.model, active_schedule(config).max_tokens)
+    corpus = open_corpus(config.task, config.data_dir, vocabulary, config.paths, console, config.workers, config.to)
+    console.print(corpus_table(corpus.manifest))
+    console.print(f"shards: {corpus.folder.url}", highlight=False, markup=False)

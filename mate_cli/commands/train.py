@@ -10,6 +10,7 @@ _NEXT = {
     "span_reading": "mate evaluate selector=RUN reader={run}",
     "table_qa": _ASK,
     "entailment": _ASK,
+    "masked_language": "mate train task=hybridqa backbone=run backbone.path={run}",
 }
 
 

@@ -32,6 +32,8 @@ class Batch:
         answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 where not known.
         characters: int64 ``[tokens, 2]``, the characters of each token's word in the text of its cell; rows without
             spans have none, ``[0, 2]``.
+        masked: int64 ``[masked]``, the tokens of this batch that are to be predicted; target: what they were, likewise;
+            both empty in rows of other tasks.
         ids: the ids of the examples.
         plan: what the attention backend needs.
         texts: the text of each cell, ``[cells]``, and answers, those of each example; empty where rows have no spans.
@@ -51,6 +53,8 @@ class Batch:
     label: Tensor
     answer_span: Tensor
     characters: Tensor
+    masked: Tensor
+    target: Tensor
     ids: list[str]
     plan: Plan
     texts: list[str]
@@ -112,6 +116,8 @@ class Collator:
             label=torch.tensor([int(row["label"]) for row in rows]),
             answer_span=torch.from_numpy(_answer_spans(rows, lengths)),
             characters=torch.from_numpy(_characters(rows)),
+            masked=torch.from_numpy(_masked(rows, lengths)),
+            target=torch.from_numpy(_targets(rows)),
             ids=[str(row["id"]) for row in rows],
             plan=self.planner(Layout(document, row, column, segment)),
             texts=[str(text) for row in rows for text in row.get("texts", ())],
@@ -133,6 +139,16 @@ def _characters(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
     if "char_start" not in rows[0]:
         return np.zeros((0, 2), dtype=np.int64)
     return np.stack([_joined(rows, "char_start"), _joined(rows, "char_end")], axis=1).astype(np.int64)
+
+
+def _masked(rows: Sequence[Mapping[str, Any]], lengths: Sequence[int]) -> np.ndarray:
+    starts = np.cumsum([0, *lengths[:-1]])
+    own = [np.asarray(row.get("masked", ()), dtype=np.int64) + start for row, start in zip(rows, starts, strict=True)]
+    return np.concatenate(own)
+
+
+def _targets(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    return np.concatenate([np.asarray(row.get("target", ()), dtype=np.int64) for row in rows])
 
 
 def _number_cells(

@@ -74,16 +74,26 @@ def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, opt
     arrays["segment"][head:] = np.where(row > text.rows, 2, 1)
     for name, marks in text.marks.items():
         arrays[name][head:] = marks[cell]
-    arrays |= {"input_ids": ids.astype(np.int32), "position": _positions(head, cell, options)}
+    arrays |= {
+        "input_ids": ids.astype(np.int32),
+        "position": token_positions(head, cell, options.reset_positions, options.max_positions),
+    }
     return Features(**arrays, cell_value=text.values)
 
 
-def _positions(head: int, cell: np.ndarray, options: EncodingOptions) -> np.ndarray:
-    """Absolute, or counted from the start of the question and of each cell and clamped (checklist 14)."""
+def token_positions(head: int, cell: np.ndarray, reset: bool, max_positions: int) -> np.ndarray:
+    """Absolute, or counted from the start of the question and of each cell and clamped (checklist 14).
+
+    Args:
+        head: length of the question part; cell: the cell of each token of the table.
+
+    Returns:
+        int32 ``[tokens]``.
+    """
     place = np.arange(head + len(cell), dtype=np.int32)
-    if not options.reset_positions:
+    if not reset:
         return place
     starts_cell = np.flatnonzero(np.diff(cell, prepend=-1))
     lengths = np.diff(starts_cell, append=len(cell))
     place[head:] -= np.repeat(head + starts_cell, lengths).astype(np.int32)
-    return np.minimum(place, options.max_positions - 1)
+    return np.minimum(place, max_positions - 1)

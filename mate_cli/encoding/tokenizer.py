@@ -76,6 +76,15 @@ class CellTokenizer:
         """A hash of the vocabulary."""
         return hashlib.sha256(json.dumps(sorted(self.vocabulary.items())).encode()).hexdigest()
 
+    @property
+    def mask(self) -> int:
+        """The id of [MASK].
+
+        Raises:
+            UserError: the vocabulary has none.
+        """
+        return self._needed("[MASK]")
+
     def batch(self, texts: Sequence[str], characters: bool = False) -> Pieces:
         """The pieces of each text, in order; with the characters of their words where asked."""
         # Lower case here: the Rust part knows no final sigma. What gives no piece becomes [EMPTY].

@@ -10,7 +10,7 @@ from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
 HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
-KINDS = ("cell_selection", "span_reading", "table_qa", "entailment")
+KINDS = ("cell_selection", "span_reading", "table_qa", "entailment", "masked_language")
 SPAN_HEADS = ("mlp", "linear")
 
 

@@ -19,6 +19,7 @@ from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.config_file import read_config
 from mate_cli.models.entailment import MateForSequenceClassification
+from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.span_reading import MateForSpanReading
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
@@ -31,6 +32,7 @@ MODELS: dict[str, type[MatePreTrainedModel]] = {
         MateForSpanReading,
         MateForTableQuestionAnswering,
         MateForSequenceClassification,
+        MateForMaskedLM,
     )
 }
 """The model of each kind of task."""
@@ -52,6 +54,7 @@ _CALLED = {
     "span_reading": "a reader",
     "table_qa": "a table question answerer",
     "entailment": "an entailment model",
+    "masked_language": "a pre-trained model",
 }
 
 

@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from mate_cli.errors import UserError
 from mate_cli.metrics.wtq import gold_values
 from mate_cli.reporting.accuracy import accuracy_summary, accuracy_table
+from mate_cli.reporting.masked_language import piece_record, piece_summary, piece_table
 from mate_cli.reporting.reading import reading_record, reading_summary, reading_table
 from mate_cli.reporting.scores import score_record, score_summary, score_table
 from mate_cli.reporting.table_tasks import (
@@ -35,6 +36,7 @@ from mate_cli.training.evaluations import (
     DenotationEvaluation,
     EntailmentEvaluation,
     Evaluation,
+    PieceEvaluation,
     ReadingEvaluation,
     SequenceEvaluation,
 )
@@ -100,6 +102,14 @@ def _(evaluation: DenotationEvaluation, label: str) -> Report:
 @report_of.register
 def _(evaluation: EntailmentEvaluation, label: str) -> Report:
     return _accuracy_report(entailment_record(evaluation), f"{label}: accuracy, per cent", ["all"])
+
+
+@report_of.register
+def _(evaluation: PieceEvaluation, label: str) -> Report:
+    record = piece_record(evaluation)
+    if not record["questions"]:
+        return Report(record, None, "")
+    return Report(record, piece_table(f"{label}: accuracy, per cent", record), piece_summary(record))
 
 
 def submission_report(predictions: Path, questions: Path) -> Report:

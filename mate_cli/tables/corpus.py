@@ -100,11 +100,14 @@ class Corpus:
                 f"{', '.join(_ENDINGS)}"
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_files": {}}  # the list stays here: another process is told what to read
+
     @property
     def fingerprint(self) -> str:
         """A hash of names, sizes and times of change (or tags) of the files; their content is not read."""
         facts = [
-            [name, info["size"], *(str(info[key]) for key in _CHANGED if key in info)]
+            [name, info["size"], next((str(info[key]) for key in _CHANGED if key in info), "")]
             for name, info in self._files.items()
         ]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

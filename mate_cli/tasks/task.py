@@ -66,7 +66,7 @@ class Task(Protocol):
         ...
 
     def losses(self, logits: Any, batch: Batch) -> Tensor:
-        """The loss of each example ``[examples]``; 0 where it is not scorable."""
+        """The loss of each example ``[examples]``; 0 where it is not scorable. In a stream, of all that has one."""
         ...
 
     def predictions(self, logits: Any, batch: Batch) -> Sequence[Prediction]:

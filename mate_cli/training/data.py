@@ -11,7 +11,7 @@ import pytorch_lightning as pl
 from torch.utils.data import DataLoader
 
 from mate_cli.encoding.batch import Batch, Collator
-from mate_cli.training.sampler import StepSampler
+from mate_cli.training.sampler import StepSampler, StreamSampler
 
 
 class TaskDataModule(pl.LightningDataModule):
@@ -19,7 +19,8 @@ class TaskDataModule(pl.LightningDataModule):
 
     Args:
         train, dev: encoded rows (map-style).
-        scorable: which rows of ``train`` have a loss, bool ``[rows]``.
+        scorable: which rows of ``train`` have a loss, bool ``[rows]``; None where ``train`` is a stream, by place, and
+            only a batch tells how much of it has a loss.
         workers: processes that build batches and plans; 0 builds them in the training process.
     """
 
@@ -27,7 +28,7 @@ class TaskDataModule(pl.LightningDataModule):
         self,
         train: Any,
         dev: Any,
-        scorable: np.ndarray,
+        scorable: np.ndarray | None,
         collator: Collator,
         batch: int,
         micro_batch: int,
@@ -50,14 +51,18 @@ class TaskDataModule(pl.LightningDataModule):
     def val_dataloader(self) -> DataLoader[Batch]:
         return batch_loader(self.dev, self.collator, self.workers, batch_size=self.micro_batch)
 
-    def _scorable_in_step(self, step: int) -> int:
-        """Examples of an optimizer step, over all ranks, that have a loss: what its loss is divided by."""
+    def _scorable_in_step(self, step: int) -> int | None:
+        """Examples of an optimizer step, over all ranks, that have a loss: what its loss is divided by.
+
+        None where that is known only when all batches of the step are there.
+        """
+        if self._scorable is None:
+            return None
         return int(self._scorable[self._sampler().step_indices(step)].sum())
 
     def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:
-        return StepSampler(
-            len(self._scorable), self.batch, self.micro_batch, self.steps, self.seed, start, rank, world_size
-        )
+        sampler = StreamSampler if self._scorable is None else StepSampler
+        return sampler(len(self.train), self.batch, self.micro_batch, self.steps, self.seed, start, rank, world_size)
 
 
 def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -> DataLoader[Batch]:

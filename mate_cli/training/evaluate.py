@@ -9,9 +9,13 @@ from typing import Any
 from rich.console import Console
 
 from mate_cli.config import HardwareConfig, TrainConfig
+from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
 from mate_cli.encoding.source import BlankedSource, DataSource, SplitSource
+from mate_cli.errors import UserError
+from mate_cli.metrics.unigram import Unigram
 from mate_cli.tables.table import Example
 from mate_cli.training.conversations import predict_conversations
+from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers
 from mate_cli.training.evaluations import (
@@ -19,6 +23,7 @@ from mate_cli.training.evaluations import (
     DenotationEvaluation,
     EntailmentEvaluation,
     Evaluation,
+    PieceEvaluation,
     ReadingEvaluation,
     SequenceEvaluation,
 )
@@ -27,21 +32,36 @@ from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_source, open_split
 from mate_cli.training.tasks import task_of
 
+_COUNTED = 2000
+"""Examples of a pre-training whose pieces are counted for its baseline."""
+
 
 @dataclass(frozen=True)
 class Subject:
-    """A trained run, and the questions of a split that it answers.
+    """A trained run, and what of a split it is asked.
 
     Attributes:
-        base: the split as its files are; asked: as the run reads it.
+        data_dir: of the split; blank_question: whether its questions are taken away.
     """
 
     folder: RunFolder
     config: TrainConfig
     hardware: HardwareConfig
-    base: DataSource
-    asked: SplitSource
+    split: str
+    data_dir: str | None
+    blank_question: bool
     console: Console
+
+    @property
+    def base(self) -> DataSource:
+        """The split as its files are."""
+        return data_source(self.config.task, self.split, self.data_dir, self.config.paths)
+
+    @property
+    def asked(self) -> SplitSource:
+        """The split as the run reads it."""
+        source = BlankedSource(self.base) if self.blank_question else self.base
+        return task_of(self.config.task).source(source, training=False)
 
     @property
     def examples(self) -> tuple[Example, ...]:
@@ -66,9 +86,8 @@ def evaluate_run(
     Raises:
         UserError: the run has no model, it is another one than its configuration says, or the data is not there.
     """
-    base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
-    asked = task_of(config.task).source(BlankedSource(base) if blank_question else base, training=False)
-    return _EVALUATIONS[config.task.kind](Subject(folder, config, hardware, base, asked, console))
+    data_dir = data_dir or config.data_dir
+    return _EVALUATIONS[config.task.kind](Subject(folder, config, hardware, split, data_dir, blank_question, console))
 
 
 def predict_split(
@@ -108,9 +127,27 @@ def _labels(run: Subject) -> Evaluation:
     return EntailmentEvaluation(run.examples, run.predict())
 
 
+def _pieces(run: Subject) -> Evaluation:
+    """Of held-out tables, whatever the run validated on, each masked in the same way in every run."""
+    if run.split != "dev" or run.blank_question:
+        raise UserError(f"{run.folder.path}: a pre-training is scored on its held-out tables: split=dev, as they are")
+    predictor = Predictor(run.folder, run.config, run.hardware)
+    vocabulary, masking = run.folder.best_model, masking_options(run.config.task, predictor.options)
+    corpus = open_corpus(run.config.task, run.data_dir, vocabulary, run.config.paths, run.console)
+    workers, size = loader_workers(run.hardware), predictor.hardware.micro_batch
+    predictions = predictor.predict(
+        batch_loader(HeldOut(corpus, masking), predictor.collator, workers, batch_size=size)
+    )
+    learned = MaskedStream(corpus, masking, run.config.seed)
+    targets = (learned[place]["target"] for place in range(min(len(learned), _COUNTED)))
+    unigram = Unigram.of(targets, predictor.module.model.config.vocab_size)
+    return PieceEvaluation({str(number): own for number, own in enumerate(predictions)}, unigram)
+
+
 _EVALUATIONS: dict[str, Callable[[Subject], Evaluation]] = {
     "cell_selection": _cells,
     "span_reading": _spans,
     "table_qa": _table_answers,
     "entailment": _labels,
+    "masked_language": _pieces,
 }

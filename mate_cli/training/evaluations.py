@@ -9,6 +9,7 @@ from typing import Any
 
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.metrics.denotation import answer_texts
+from mate_cli.metrics.unigram import Unigram
 from mate_cli.metrics.wtq import Value, gold_values
 from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.reading import question_id
@@ -16,6 +17,7 @@ from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Example
 from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.entailment import Entailment
+from mate_cli.tasks.masked_language import PiecePrediction
 from mate_cli.tasks.span_reading import SpanPrediction
 from mate_cli.tasks.table_qa import TableAnswer
 
@@ -128,4 +130,23 @@ class EntailmentEvaluation:
     predictions: dict[str, Entailment]
 
 
-Evaluation = CellEvaluation | ReadingEvaluation | SequenceEvaluation | DenotationEvaluation | EntailmentEvaluation
+@dataclass(frozen=True)
+class PieceEvaluation:
+    """What was predicted at the masked tokens of held-out tables, and how frequent pieces are in training.
+
+    Attributes:
+        predictions: by the number of the table.
+    """
+
+    predictions: dict[str, PiecePrediction]
+    unigram: Unigram
+
+
+Evaluation = (
+    CellEvaluation
+    | ReadingEvaluation
+    | SequenceEvaluation
+    | DenotationEvaluation
+    | EntailmentEvaluation
+    | PieceEvaluation
+)

@@ -16,8 +16,6 @@ from pytorch_lightning.loggers import CSVLogger, Logger
 from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, config_hash, to_plain
-from mate_cli.encoding.cache import EncodedSplit
-from mate_cli.encoding.source import DrawnSource, SplitSource
 from mate_cli.errors import UserError
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
@@ -25,8 +23,9 @@ from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
 from mate_cli.training.module import Optimization, TaskModule
+from mate_cli.training.rows import check_data, open_rows
 from mate_cli.training.run_folder import RunFolder
-from mate_cli.training.splits import data_source, encoding_options, open_split, without_ambiguous
+from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
 
@@ -40,7 +39,7 @@ class Job:
     folder: RunFolder
     module: TaskModule
     data: TaskDataModule
-    train: EncodedSplit
+    mean_length: float
     vocabulary: Path
     steps: int
     accumulation: int
@@ -82,7 +81,7 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         folder.clear()
     folder.record_start(plain, sys.argv)
     examples = job.steps * job.schedule.batch
-    console.print(describe_cost(job.module.model, job.train.report.mean_length, examples, devices))
+    console.print(describe_cost(job.module.model, job.mean_length, examples, devices))
     _fit(job, console)
     return folder
 
@@ -92,21 +91,19 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
     backend = training_backend(config, schedule)
-    sources = _sources(config, schedule)
+    check_data(config)
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
     task, options = task_of(config.task), encoding_options(config.task, schedule.max_tokens, model.config)
-    train_split, dev_split = (open_split(source, vocabulary, options, config.paths, console) for source in sources)
-    if not config.task.ambiguous:
-        train_split = without_ambiguous(train_split, console)
+    rows = open_rows(config, schedule, options, vocabulary, console)
     if backend == "autotune":
-        backend = tuned_backend(config, model.config, train_split.dataset, devices)
+        backend = tuned_backend(config, model.config, rows.train, devices)
         console.print(f"autotune: {backend} is the fastest attention backend here")
-    steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(train_split.dataset) / schedule.batch)
+    steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)
     data = TaskDataModule(
-        train_split.dataset,
-        dev_split.dataset,
-        task.scorable(train_split.dataset),
+        rows.train,
+        rows.dev,
+        rows.scorable,
         collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision),
         schedule.batch,
         micro_batch,
@@ -118,15 +115,7 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
         steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay, schedule.bias_correction
     )
     module = TaskModule(model, task, optimization, new, config.seed)
-    return Job(config, devices, folder, module, data, train_split, vocabulary, steps, passes)
-
-
-def _sources(config: TrainConfig, schedule: ScheduleConfig) -> tuple[SplitSource, SplitSource]:
-    """What is learned from, and what validations score."""
-    task = task_of(config.task)
-    train, dev = (data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev"))
-    scored = dev if schedule.validate_on is None else DrawnSource(dev, schedule.validate_on)
-    return task.source(train, training=True), task.source(scored, training=False)
+    return Job(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes)
 
 
 def _fit(job: Job, console: Console) -> None:

@@ -57,6 +57,7 @@ class TaskModule(pl.LightningModule):
         self.clamped_ids = 0
         self.predictions: list[Prediction] = []
         self._step_loss = 0.0
+        self._stream_losses = 0
         self._verdicts: dict[str, Verdict] = {}
 
     def forward(self, batch: Batch) -> Any:
@@ -70,10 +71,15 @@ class TaskModule(pl.LightningModule):
         torch.manual_seed(hash((self.seed, batch_idx, self.global_rank)))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The part that this micro-batch has in the mean loss of the optimizer step's scorable examples."""
+        """The part that this micro-batch has in the mean loss of the optimizer step's scorable examples.
+
+        Of a stream it is the sum of its losses: how many the step has is known at its end, where gradients are divided.
+        """
         losses = self.task.losses(self(batch), batch)
         scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
-        loss = losses.sum() * self.trainer.world_size / max(scorable, 1)
+        if scorable is None:
+            self._stream_losses += len(losses)
+        loss = losses.sum() * self.trainer.world_size / max(1 if scorable is None else scorable, 1)
         self._record_loss(float(loss.detach()), batch_idx)
         # Lightning divides by the number of passes; the loss above is a share of the sum already.
         return loss * self.trainer.accumulate_grad_batches
@@ -81,9 +87,19 @@ class TaskModule(pl.LightningModule):
     def _record_loss(self, share: float, batch_idx: int) -> None:
         self._step_loss += share
         if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
-            self.log("loss", self._step_loss)
+            self.log("loss", self._step_loss / max(self._stream_losses * self.trainer.world_size, 1))
             self.log("lr", self.trainer.optimizers[0].param_groups[0]["lr"])
             self._step_loss = 0.0
+
+    def on_before_optimizer_step(self, optimizer: Any) -> None:
+        """Divide a stream's gradients by the number of losses of the step, over all ranks."""
+        if self._stream_losses:
+            own = torch.tensor(float(self._stream_losses), device=self.device)
+            total = self.trainer.strategy.reduce(own, reduce_op="sum")
+            for parameter in self.parameters():
+                if parameter.grad is not None:
+                    parameter.grad /= total
+            self._stream_losses = 0
 
     def configure_gradient_clipping(
         self,

@@ -54,9 +54,19 @@ class StepSampler(Sampler[list[int]]):
 
     def step_indices(self, step: int) -> np.ndarray:
         """The ``batch`` example indices of one optimizer step, int64 ``[batch]``."""
-        position = np.arange(step * self.batch, (step + 1) * self.batch)
-        passes, offset = np.divmod(position, self.examples)
+        passes, offset = np.divmod(self.step_places(step), self.examples)
         return np.array([_pass_order(self.examples, self.seed, int(p))[o] for p, o in zip(passes, offset, strict=True)])
+
+    def step_places(self, step: int) -> np.ndarray:
+        """The places of an optimizer step in the endless stream, int64 ``[batch]``."""
+        return np.arange(step * self.batch, (step + 1) * self.batch)
+
+
+class StreamSampler(StepSampler):
+    """Yields places, for data that are such a stream themselves (``mate_cli.encoding.masked_rows``)."""
+
+    def step_indices(self, step: int) -> np.ndarray:
+        return self.step_places(step)
 
 
 @lru_cache(maxsize=4)

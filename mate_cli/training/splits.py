@@ -44,8 +44,10 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
     """The folder of a task's data; the sample is generated on first use.
 
     Raises:
-        UserError: the task needs ``data_dir``, and there is none.
+        UserError: the task needs ``data_dir``, and there is none; or it has no questions.
     """
+    if task.reader == "corpus":
+        raise UserError(f"task={task.name} asks no questions: it is for mate prepare, train and evaluate; name another")
     if task.reader == "sample":
         return _sample_folder(cache_folder(paths))
     if data_dir is None:

@@ -6,6 +6,7 @@ from mate_cli.config_task import TaskConfig
 from mate_cli.tables.reading import TrainingCells
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.tasks.entailment import EntailmentTask
+from mate_cli.tasks.masked_language import MaskedLanguage
 from mate_cli.tasks.span_reading import SpanReading
 from mate_cli.tasks.table_qa import TableQA
 from mate_cli.tasks.task import Task
@@ -37,9 +38,14 @@ def _entailment(config: TaskConfig) -> Task:
     return EntailmentTask()
 
 
+def _masked_language(config: TaskConfig) -> Task:
+    return MaskedLanguage()
+
+
 _TASKS = {
     "cell_selection": _cell_selection,
     "span_reading": _span_reading,
     "table_qa": _table_qa,
     "entailment": _entailment,
+    "masked_language": _masked_language,
 }

@@ -1,0 +1,198 @@
+"""A corpus of tables to shards, by several processes; killed and started again it goes on and ends the same."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
+from mate_cli.encoding.table_pieces import table_pieces
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.errors import UserError
+from mate_cli.tables.corpus import Broken, Corpus, CorpusTable, Portion
+
+HELD_OUT_TABLES = 64
+"""Fewer than these say little: a small corpus holds out a larger share, but at most half."""
+
+_TABLES_AT_ONCE = 128
+_REASONS = 3
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """How a corpus becomes shards.
+
+    Attributes:
+        held_out: share of the tables for validation (the release's is one in a thousand); at least
+            ``HELD_OUT_TABLES``.
+        files, line_bytes: how much of the corpus is a shard (``Corpus.portions``).
+    """
+
+    held_out: float = 0.001
+    files: int = 1000
+    line_bytes: int = 16 << 20
+
+
+def fingerprint(corpus: Corpus, tokenizer: CellTokenizer, options: CorpusOptions) -> str:
+    """A hash of what decides the shards, but for the code."""
+    parts = repr((corpus.fingerprint, tokenizer.fingerprint, options))
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def build_shards(
+    corpus: Corpus,
+    folder: ShardFolder,
+    tokenizer: CellTokenizer,
+    options: CorpusOptions,
+    processes: int = 1,
+    advance: Callable[[ShardRecord, bool, int], None] = lambda record, is_new, shards: None,
+) -> Manifest:
+    """Make the shards that are not there yet, each of a portion of the corpus, then the manifest.
+
+    No more than a portion for each process is in memory, however large the corpus.
+
+    Args:
+        advance: is told of each shard, whether it was made now or found, and how many there are in all.
+
+    Raises:
+        UserError: the folder holds another corpus or cannot be written, no table can be read, or a process was killed.
+    """
+    portions = corpus.portions(options.files, options.line_bytes)
+    started = Manifest(corpus.url, fingerprint(corpus, tokenizer, options), tokenizer.fingerprint, len(portions))
+    present = folder.manifest()
+    if present is not None and present.fingerprint != started.fingerprint:
+        raise UserError(
+            f"{folder.url} holds shards of another corpus, or made with another vocabulary or other options; choose "
+            "another folder with to=DIR"
+        )
+    if present is not None and present.is_complete:
+        return present
+    folder.write_manifest(started)
+    work = _Work(corpus, folder, tokenizer.folder, tokenizer.fingerprint)
+    records: dict[int, ShardRecord] = {}
+    for number, record, is_new in _records(work, portions, processes):
+        records[number] = record
+        advance(record, is_new, len(portions))
+    complete = _completed(started, [records[number] for number in range(len(portions))])
+    complete = replace(complete, held_out=held_out(folder, complete, options.held_out))
+    folder.write_manifest(complete)
+    return complete
+
+
+def held_out(folder: ShardFolder, manifest: Manifest, share: float) -> tuple[tuple[int, ...], ...]:
+    """Which tables of each shard are for validation: those whose page has the lowest hashes.
+
+    Tables of one page share their texts, so they are held out together. A table is always on the same side for the
+    same corpus.
+    """
+    hashes = [_hashes(folder.read(number, manifest.vocabulary).pages) for number in range(manifest.shards)]
+    every = np.sort(np.concatenate(hashes))
+    wanted = min(max(round(share * len(every)), HELD_OUT_TABLES), len(every) // 2)
+    limit = every[wanted - 1] if wanted else 0
+    return tuple(tuple(np.flatnonzero((own <= limit) & (wanted > 0)).tolist()) for own in hashes)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a process needs to make shards."""
+
+    corpus: Corpus
+    folder: ShardFolder
+    tokenizer_folder: Path
+    vocabulary: str
+
+
+def _records(work: _Work, portions: list[Portion], processes: int) -> Iterator[tuple[int, ShardRecord, bool]]:
+    """The record of each shard, as they come, and whether it was made now."""
+    missing = []
+    for number, portion in enumerate(portions):
+        record = work.folder.record(number)
+        if record is None:
+            missing.append((number, portion))
+        else:
+            yield number, record, False
+    if processes <= 1 or len(missing) <= 1:
+        maker = _Maker(work)
+        made: Iterable[tuple[int, ShardRecord]] = ((number, maker.make(number, own)) for number, own in missing)
+    else:
+        made = _in_processes(work, missing, processes)
+    yield from ((number, record, True) for number, record in made)
+
+
+def _in_processes(
+    work: _Work, missing: Sequence[tuple[int, Portion]], processes: int
+) -> Iterator[tuple[int, ShardRecord]]:
+    # Not forked: file systems that talk to other machines have threads.
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_start_worker, initargs=(work,))
+    waiting = iter(missing)
+    running: set[Future[tuple[int, ShardRecord]]] = set()
+    try:
+        while True:
+            for number, portion in islice(waiting, 2 * processes - len(running)):
+                running.add(pool.submit(_make_in_worker, number, portion))
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+    except BrokenProcessPool as error:
+        raise UserError(
+            "a process was killed, maybe for lack of memory; the same command with fewer workers goes on", 1
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Maker:
+    def __init__(self, work: _Work) -> None:
+        self.work, self.tokenizer = work, CellTokenizer(work.tokenizer_folder)
+
+    def make(self, number: int, portion: Portion) -> ShardRecord:
+        """Read a portion, tokenise it, write the shard."""
+        tables, broken = [], list[Broken]()
+        found = self.work.corpus.read(portion)
+        while some := list(islice(found, _TABLES_AT_ONCE)):
+            broken += (own for own in some if isinstance(own, Broken))
+            tables += table_pieces([own for own in some if isinstance(own, CorpusTable)], self.tokenizer)
+        pieces = sum(len(own.text_ids) + len(own.cell_ids) for own in tables)
+        record = ShardRecord(len(tables), pieces, len(broken), tuple(own.reason for own in broken[:_REASONS]))
+        self.work.folder.write(number, tables, record, self.work.vocabulary)
+        return record
+
+
+_worker: _Maker
+
+
+def _start_worker(work: _Work) -> None:
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    _worker = _Maker(work)
+
+
+def _make_in_worker(number: int, portion: Portion) -> tuple[int, ShardRecord]:
+    return number, _worker.make(number, portion)
+
+
+def _completed(started: Manifest, records: list[ShardRecord]) -> Manifest:
+    reasons = tuple(reason for record in records for reason in record.reasons)[:_REASONS]
+    tables = tuple(record.tables for record in records)
+    broken = sum(record.broken for record in records)
+    if not sum(tables):
+        raise UserError(f"{started.source}: none of {broken} tables can be read; the first: {reasons[0]}")
+    return replace(
+        started, tables=tables, pieces=sum(record.pieces for record in records), broken=broken, reasons=reasons
+    )
+
+
+def _hashes(pages: list[str]) -> np.ndarray:
+    """uint64 ``[pages]``."""
+    digests = (hashlib.sha256(page.encode()).digest()[:8] for page in pages)
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)

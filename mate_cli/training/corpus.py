@@ -1,0 +1,112 @@
+"""The corpus of a pre-training: its shards, found or made."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mate_cli.config import PathsConfig, TaskConfig, cache_folder
+from mate_cli.encoding.corpus_builder import CorpusOptions, build_shards, fingerprint
+from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.masked_example import MaskingOptions
+from mate_cli.encoding.masked_rows import ShardedCorpus
+from mate_cli.encoding.shards import ShardFolder, ShardRecord
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.errors import UserError
+from mate_cli.tables.corpus import Corpus
+
+_PAPER_TABLES = 6.2e6
+"""Of Wikipedia, in the paper's pre-training (checklist 20)."""
+
+
+def open_corpus(
+    task: TaskConfig,
+    data_dir: str | None,
+    vocabulary: Path,
+    paths: PathsConfig,
+    console: Console,
+    processes: int | None = None,
+    to: str | None = None,
+) -> ShardedCorpus:
+    """The corpus in ``data_dir``: shards, or tables of which shards are made now, where they are not there yet.
+
+    Args:
+        to: folder or address of the shards to make; None: a folder of the cache.
+
+    Raises:
+        UserError: there is neither; the shards are broken or of another vocabulary, or nothing can be written.
+    """
+    url, cache = corpus_url(task, data_dir), cache_folder(paths)
+    if ShardFolder(url).manifest() is None:
+        url = _make(task, url, vocabulary, cache, console, processes or os.cpu_count() or 1, to)
+    return ShardedCorpus(url, vocabulary, cache / "shards" / hashlib.sha256(url.encode()).hexdigest()[:32])
+
+
+def corpus_url(task: TaskConfig, data_dir: str | None) -> str:
+    """The folder or address of a corpus.
+
+    Raises:
+        UserError: none is given.
+    """
+    if data_dir is None:
+        raise UserError(
+            f"task={task.name} needs data_dir=FOLDER with tables (JSON of Wikipedia, JSON lines, CSV, Parquet, "
+            "HTML), or with the shards that mate prepare made of them; an address like s3://bucket/tables will do"
+        )
+    return data_dir if "://" in data_dir else str(Path(data_dir).expanduser())
+
+
+def masking_options(task: TaskConfig, options: EncodingOptions) -> MaskingOptions:
+    """How a task makes examples of tables."""
+    own = task.masking
+    return MaskingOptions(
+        options.max_tokens,
+        own.share,
+        own.whole_cells,
+        own.joined_texts,
+        own.min_text,
+        own.max_text,
+        options.reset_positions,
+        options.max_positions,
+    )
+
+
+def _make(
+    task: TaskConfig, url: str, vocabulary: Path, cache: Path, console: Console, processes: int, to: str | None
+) -> str:
+    """Make the shards of tables that are not there yet; returns where they are."""
+    corpus, tokenizer = Corpus(url), CellTokenizer(vocabulary)
+    options = CorpusOptions(task.masking.held_out)
+    target = to or str(cache / "corpus" / fingerprint(corpus, tokenizer, options)[:32])
+    columns = (TextColumn("shards"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar, made = progress.add_task("shards", total=None), list[int]()
+        started = time.monotonic()
+
+        def advance(record: ShardRecord, is_new: bool, shards: int) -> None:
+            made.extend([record.tables] * is_new)
+            progress.update(bar, advance=1, total=shards)
+
+        manifest = build_shards(corpus, ShardFolder(target), tokenizer, options, processes, advance)
+    if made:
+        console.print(_speed(sum(made), time.monotonic() - started, processes), highlight=False)
+    if manifest.broken:
+        console.print(
+            f"{manifest.broken:,} tables cannot be read and are left out; the first: {manifest.reasons[0]}",
+            highlight=False,
+            markup=False,
+        )
+    return target
+
+
+def _speed(tables: int, seconds: float, processes: int) -> str:
+    rate = tables / seconds
+    return (
+        f"{tables:,} tables in {seconds:.1f} s, {rate / processes:,.0f} a second and process; the paper's "
+        f"{_PAPER_TABLES / 1e6:.1f} million would take {_PAPER_TABLES / rate / 3600:,.1f} hours here"
+    )

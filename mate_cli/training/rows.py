@@ -1,0 +1,84 @@
+"""What a run learns from and validates on: the encoded rows of two splits, or a corpus of tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from mate_cli.config import ScheduleConfig, TrainConfig
+from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
+from mate_cli.encoding.source import DrawnSource
+from mate_cli.training.corpus import corpus_url, masking_options, open_corpus
+from mate_cli.training.splits import data_folder, data_source, open_split, without_ambiguous
+from mate_cli.training.tasks import task_of
+
+_LENGTHS_SEEN = 64
+
+
+@dataclass(frozen=True)
+class Rows:
+    """
+    Attributes:
+        train, dev, scorable: as in ``TaskDataModule``; the length of ``train`` is that of a pass.
+        mean_length: tokens of an example to learn from.
+    """
+
+    train: Any
+    dev: Any
+    scorable: np.ndarray | None
+    mean_length: float
+
+
+def check_data(config: TrainConfig) -> None:
+    """Say what needs no look at the data: that it is not named.
+
+    Raises:
+        UserError: it is not.
+    """
+    if config.task.kind == "masked_language":
+        corpus_url(config.task, config.data_dir)
+    else:
+        data_folder(config.task, config.data_dir, config.paths)
+
+
+def open_rows(
+    config: TrainConfig, schedule: ScheduleConfig, options: EncodingOptions, vocabulary: Path, console: Console
+) -> Rows:
+    """The rows that a configuration asks for, made where they are not there.
+
+    Raises:
+        UserError: the data is not there, broken, or too little to train on.
+    """
+    if config.task.kind == "masked_language":
+        return _corpus_rows(config, schedule, options, vocabulary, console)
+    return _split_rows(config, schedule, options, vocabulary, console)
+
+
+def _split_rows(
+    config: TrainConfig, schedule: ScheduleConfig, options: EncodingOptions, vocabulary: Path, console: Console
+) -> Rows:
+    task = task_of(config.task)
+    train, dev = (data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev"))
+    scored = dev if schedule.validate_on is None else DrawnSource(dev, schedule.validate_on)
+    learned = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
+    validated = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
+    if not config.task.ambiguous:
+        learned = without_ambiguous(learned, console)
+    scorable = task.scorable(learned.dataset)
+    return Rows(learned.dataset, validated.dataset, scorable, learned.report.mean_length)
+
+
+def _corpus_rows(
+    config: TrainConfig, schedule: ScheduleConfig, options: EncodingOptions, vocabulary: Path, console: Console
+) -> Rows:
+    corpus = open_corpus(config.task, config.data_dir, vocabulary, config.paths, console)
+    masking = masking_options(config.task, options)
+    train, dev = MaskedStream(corpus, masking, config.seed), HeldOut(corpus, masking, schedule.validate_on)
+    console.print(f"corpus: {len(train):,} tables to learn from, {sum(map(len, corpus.manifest.held_out)):,} held out")
+    lengths = [len(train[place]["input_ids"]) for place in range(min(len(train), _LENGTHS_SEEN))]
+    return Rows(train, dev, None, float(np.mean(lengths)))
