@@ -28,7 +28,7 @@ def schedules() -> list[Option]:
     """The schedules of all tasks, named ``task: schedule``, in the order of the files."""
     found = []
     for file in _files("task"):
-        for name, schedule in yaml.safe_load(file.read_text(encoding="utf-8"))["schedules"].items():
+        for name, schedule in _task_schedules(file).items():
             found.append(Option(f"{file.stem}: {name}", _schedule_line(schedule)))
     return found
 
@@ -49,6 +49,13 @@ def default_option(command: str, group: str) -> str:
 
 def _files(group: str) -> list[Any]:
     return sorted((conf_folder() / group).glob("*.yaml"))
+
+
+def _task_schedules(file: Any) -> dict[str, Any]:
+    """The schedules of a task: its own, or those of the task that it is a variant of."""
+    task = yaml.safe_load(file.read_text(encoding="utf-8"))
+    own: dict[str, Any] | None = task.get("schedules")
+    return own or _task_schedules(file.with_name(f"{task['defaults'][0]}.yaml"))
 
 
 def _comment(text: str) -> str:

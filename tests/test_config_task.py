@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mate_cli import config
-from mate_cli.catalogue import schedules
+from mate_cli.catalogue import options, schedules
 from mate_cli.config_rules import problems
 from tests.test_config import config_of, train_config
 
@@ -21,6 +21,9 @@ from tests.test_config import config_of, train_config
         ("wtq", "bert_large", "paper"),
         ("tabfact", "bert_large", "paper"),
         ("mlm", "bert_large", "paper"),
+        ("synthetic", "bert_large", "paper"),
+        ("counterfactual", "bert_large", "paper"),
+        ("cs", "bert_large", "paper"),
     ],
 )
 def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedule: str) -> None:
@@ -72,6 +75,19 @@ def test_the_papers_schedules_are_those_of_the_tapas_release(
     assert not paper.bias_correction
 
 
+def test_statements_are_learnt_at_the_length_and_with_the_batch_of_the_release() -> None:
+    """Spec 5.2, 5.3: 128 tokens, batch 512, 5e-5 after a warm-up of 1%; one schedule for both kinds and their mix."""
+    both, *each = (train_config(f"task={name}").task for name in ("cs", "synthetic", "counterfactual"))
+    assert [(own.name, own.reader, own.kind) for own in each] == [
+        ("synthetic", "synthetic", "entailment"),
+        ("counterfactual", "counterfactual", "entailment"),
+    ]
+    assert each[0].schedules == each[1].schedules == both.schedules
+    assert {own.max_tokens for own in both.schedules.values()} == {128}
+    paper = both.schedules["paper"]
+    assert (paper.batch, paper.lr, paper.warmup) == (512, 5e-5, 0.01)
+
+
 def test_how_questions_on_tables_are_learnt() -> None:
     """Checklist 118, 119; spec 3.8: the first answers with cells alone, the second also with an operator on them."""
     sqa, wtq, tabfact = (train_config(f"task={name}").task for name in ("sqa", "wtq", "tabfact"))
@@ -87,7 +103,7 @@ def test_a_model_on_the_command_line_wins_over_the_readers() -> None:
     assert train_config().model.heads == config_of("prepare").model.heads == "mate"
 
 
-@pytest.mark.parametrize("task", ["sample", "hybridqa", "sample_reader", "hybridqa_reader", "sqa", "wtq", "tabfact"])
+@pytest.mark.parametrize("task", [option.name for option in options("task")])
 def test_every_task_has_the_four_schedules(task: str) -> None:
     chosen = train_config(f"task={task}")
     assert set(chosen.task.schedules) == {"paper", "small", "laptop", "smoke"}

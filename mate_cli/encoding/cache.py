@@ -97,7 +97,7 @@ def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: Encoding
 def code_hash() -> str:
     """A hash of the code that reads and encodes."""
     package = Path(__file__).parent
-    return content_hash(sorted([*package.glob("*.py"), *(package.parent / "tables").glob("*.py")]))
+    return content_hash(sorted([*package.glob("*.py"), *(package.parent / "tables").rglob("*.py")]))
 
 
 def _cache_root(cache_dir: Path | str | None) -> Path:

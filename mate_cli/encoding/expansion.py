@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mate_cli.encoding.sentences import split_sentences
+from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Cell, Input, Table
 
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from mate_cli.tables.table import Example
 
-GROUPS = ("simple", "complex", "small")
-"""The official groups, as ``Example.groups`` names them; a statement can be in several."""
+GROUPS = ("simple", "complex", "small", "synthetic", "counterfactual")
+"""TabFact's official groups, as ``Example.groups`` names them, and the kinds of generated statements; a statement can
+be in several."""
 
 
 def right_by_group(examples: Sequence[Example], labels: Mapping[str, int]) -> dict[str, NDArray[np.bool_]]:

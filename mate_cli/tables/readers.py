@@ -8,12 +8,14 @@ from typing import Protocol
 from mate_cli.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.statements.reader import StatementReader
 
 
 class Reader(Protocol):
     """What a module that reads a benchmark offers; ``split`` is "train", "dev" or "test"."""
 
-    LAYOUT: Layout
+    @property
+    def LAYOUT(self) -> Layout: ...
 
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
         """The files that decide the examples of a split; some may not exist."""
@@ -30,6 +32,10 @@ READERS: dict[str, Reader] = {
     "sqa": sqa,
     "wtq": wtq,
     "tabfact": tabfact,
+    "synthetic": StatementReader(("synthetic",)),
+    "synthetic_opposite": StatementReader(("synthetic_opposite",)),
+    "counterfactual": StatementReader(("counterfactual",)),
+    "cs": StatementReader(("counterfactual", "synthetic")),
 }
 
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from rich.console import Console
 
 from mate_cli.config import SELECTORS, HardwareConfig, PathsConfig, TrainConfig, load_run_config
-from mate_cli.encoding.sentences import split_sentences
 from mate_cli.encoding.source import SplitSource, content_hash
 from mate_cli.errors import UserError
 from mate_cli.metrics.baselines import tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.tables.reading import reading_example
+from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Coordinate, Example, Input
 from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.pointr import ReadCell

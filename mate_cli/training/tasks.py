@@ -40,7 +40,7 @@ def _entailment(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
     return EntailmentTask()
 
 
-def _masked_language(config: TaskConfig) -> Task:
+def _masked_language(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
     return MaskedLanguage()
 
 

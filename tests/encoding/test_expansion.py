@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.expansion import SentenceRanker, expand
 from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.sentences import split_sentences
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Cell, Example, Table
 
 PASSAGES = {
