@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mate_cli.analysis.coverage import Document
+    from mate_cli.analysis.outcomes import TableOutcomes
 
 
 def run(config: AnalyzeConfig) -> None:
@@ -65,17 +66,33 @@ def _errors(config: AnalyzeConfig, console: Console) -> None:
     from pathlib import Path
 
     from mate_cli.analysis.errors import sample_errors
-    from mate_cli.analysis.outcomes import open_outcomes
+    from mate_cli.analysis.outcomes import TableOutcomes, open_outcomes
     from mate_cli.reporting.errors import blame_table, miss_table, write_errors
 
     assert config.run is not None
     outcomes = open_outcomes(config.run, config.split, config.data_dir, config.paths)
+    if isinstance(outcomes, TableOutcomes):
+        _table_errors(config, outcomes, console)
+        return
     errors = sample_errors(outcomes, config.analysis.sample, config.analysis.seed)
     for table in (miss_table(errors), blame_table(errors)):
         if table is not None:
             console.print(table)
     write_errors(errors, Path(config.to), f"{Path(config.run).resolve().name}, {config.split}: wrong answers")
     console.print(f"{config.to}: errors.html, errors.jsonl to annotate", highlight=False, markup=False)
+
+
+def _table_errors(config: AnalyzeConfig, outcomes: TableOutcomes, console: Console) -> None:
+    """What is wrong with the wrong answers to questions on tables alone."""
+    from pathlib import Path
+
+    from mate_cli.analysis.table_errors import sample_table_errors
+    from mate_cli.reporting.table_errors import mistake_table, write_table_errors
+
+    errors = sample_table_errors(outcomes, config.analysis.sample, config.analysis.seed)
+    console.print(mistake_table(errors))
+    write_table_errors(errors, Path(config.to))
+    console.print(f"{config.to}: errors.jsonl to annotate", highlight=False, markup=False)
 
 
 def _compare(config: AnalyzeConfig, console: Console) -> None:
