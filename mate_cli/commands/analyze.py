@@ -131,7 +131,7 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     import sys
     from pathlib import Path
 
-    from mate_cli.analysis.robustness import Subject, robustness
+    from mate_cli.analysis.robustness import JudgedRun, robustness
     from mate_cli.config import load_run_config
     from mate_cli.reporting.robustness import CAPTION, robustness_tables, write_robustness
     from mate_cli.tables.perturb import Perturbation
@@ -139,10 +139,10 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     assert config.run is not None
     path, trained = Path(config.run), load_run_config(config.run)
     trained.paths = config.paths
-    subject = Subject(path, trained, config.hardware, config.split, config.data_dir, console)
+    judged = JudgedRun(path, trained, config.hardware, config.split, config.data_dir, console)
     seed, share = config.analysis.seed, config.analysis.distractors
     kinds = dict.fromkeys(config.analysis.perturbations)
-    found = robustness(subject, [Perturbation(kind, seed, share) for kind in kinds])  # type: ignore[arg-type]
+    found = robustness(judged, [Perturbation(kind, seed, share) for kind in kinds])  # type: ignore[arg-type]
     title = f"{path.resolve().name}, {config.split}"
     for table in robustness_tables(title, found):
         console.print(table)

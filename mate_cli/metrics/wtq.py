@@ -63,12 +63,10 @@ def gold_values(examples: Iterable[Example], tagged: Mapping[str, TaggedAnswer])
             units that only a tagger knows stay texts, which a computed answer does not match; the official evaluator
             takes tagged questions alone.
     """
-    answered = (example for example in examples if example.answers is not None)
     return {
-        example.id: tagged_values(
-            tagged.get(example.id) or [(text, _ungrouped(text)) for text in example.answers or ()]
-        )
-        for example in answered
+        example.id: tagged_values(tagged.get(example.id) or [(text, _ungrouped(text)) for text in example.answers])
+        for example in examples
+        if example.answers is not None
     }
 
 

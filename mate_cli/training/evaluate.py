@@ -29,7 +29,7 @@ from mate_cli.training.tasks import task_of
 
 
 @dataclass(frozen=True)
-class Subject:
+class AskedRun:
     """A trained run, and the questions of a split that it answers.
 
     Attributes:
@@ -68,7 +68,7 @@ def evaluate_run(
     """
     base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
     asked = task_of(config.task).source(BlankedSource(base) if blank_question else base, training=False)
-    return _EVALUATIONS[config.task.kind](Subject(folder, config, hardware, base, asked, console))
+    return _EVALUATIONS[config.task.kind](AskedRun(folder, config, hardware, base, asked, console))
 
 
 def predict_split(
@@ -87,15 +87,15 @@ def predict_split(
     return {prediction.id: prediction for prediction in predictor.predict(loader)}
 
 
-def _cells(run: Subject) -> Evaluation:
+def _cells(run: AskedRun) -> Evaluation:
     return CellEvaluation.of(run.examples, run.predict())
 
 
-def _spans(run: Subject) -> Evaluation:
+def _spans(run: AskedRun) -> Evaluation:
     return ReadingEvaluation.of(run.examples, run.predict())
 
 
-def _table_answers(run: Subject) -> Evaluation:
+def _table_answers(run: AskedRun) -> Evaluation:
     """By denotation, but where questions are parts of conversations by their cells."""
     examples, predictions = run.examples, run.predict()
     if not any(example.conversation for example in examples):
@@ -104,11 +104,11 @@ def _table_answers(run: Subject) -> Evaluation:
     return SequenceEvaluation(examples, own, gold_history=predictions)
 
 
-def _labels(run: Subject) -> Evaluation:
+def _labels(run: AskedRun) -> Evaluation:
     return EntailmentEvaluation(run.examples, run.predict())
 
 
-_EVALUATIONS: dict[str, Callable[[Subject], Evaluation]] = {
+_EVALUATIONS: dict[str, Callable[[AskedRun], Evaluation]] = {
     "cell_selection": _cells,
     "span_reading": _spans,
     "table_qa": _table_answers,
