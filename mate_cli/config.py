@@ -224,7 +224,7 @@ class AnalyzeConfig:
 
     analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
     run: str | None = key(
-        None, "errors: run folder of a selector, or folder of a pipeline's answers; robustness: run folder", text=True
+        None, "errors: run folder, of a reader the folder of a pipeline's answers; robustness: run folder", text=True
     )
     runs: list[str] | None = key(None, "compare: folders like that, the first of which the others are held against")
     task: TaskConfig | None = None

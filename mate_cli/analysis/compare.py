@@ -17,7 +17,8 @@ from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
 class ComparedRun:
     """
     Attributes:
-        measures: name of a measure -> its mean over the questions, between 0 and 1, with a 95% bootstrap interval.
+        measures: name of a measure -> its mean over the questions, between 0 and 1, with a 95% bootstrap interval;
+            questions of a conversation are drawn together.
         differences: the same of this run less the first one, question by question; empty of the first.
         unread: questions that did not fit; they count as misses.
     """
@@ -45,16 +46,15 @@ def compare(outcomes: Sequence[Outcomes]) -> list[ComparedRun]:
 
 
 def _compared(own: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
-    measures = own.measures()
-    stage = own.selector or own.reader
+    measures, groups, stage = own.measures(), own.groups(), own.trained
     return ComparedRun(
         name=own.path.resolve().name,
         ablation=stage.config.ablation.name if stage else "none",
         seed=stage.config.seed if stage else 0,
         questions=len(own.examples),
-        unread=sum(not own.records[example.id]["cells"] for example in own.examples),
-        measures={name: bootstrap(values) for name, values in measures.items()},
-        differences={name: paired_bootstrap(measures[name], values) for name, values in base.items()},
+        unread=own.unread,
+        measures={name: bootstrap(values, groups.get(name)) for name, values in measures.items()},
+        differences={name: paired_bootstrap(measures[name], values, groups.get(name)) for name, values in base.items()},
     )
 
 
@@ -65,7 +65,7 @@ def _check_same_questions(first: Outcomes, other: Outcomes) -> None:
             f"{first.path} and {other.path} answer different questions: {len(ids - own)} of {len(ids)} and "
             f"{len(own - ids)} of {len(own)} are the one's alone; compare runs on one data set and split"
         )
-    if (first.reader is None) != (other.reader is None):
+    if first.compared_by != other.compared_by:
         raise UserError(
-            f"of {first.path} and {other.path} one selects cells, the other answers; compare like with like"
+            f"{first.path} gives {first.compared_by}, {other.path} gives {other.compared_by}; compare like with like"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mate_cli.analysis.outcomes import Outcomes
+from mate_cli.analysis.outcomes import CellOutcomes, Outcomes
 from mate_cli.config import active_schedule
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -62,18 +62,28 @@ class Errors:
     sample: tuple[WrongAnswer, ...]
 
 
-def sample_errors(outcomes: Outcomes, sample: int, seed: int) -> Errors:
+def sample_errors(outcomes: CellOutcomes, sample: int, seed: int) -> Errors:
     """Draw wrong answers, class and blame them; the same ones for the same seed."""
-    right = next(iter(outcomes.measures().values()))  # Hits@1, or exact match
-    wrong = [example for example, value in zip(outcomes.examples, right, strict=True) if not value]
-    order = np.random.default_rng(seed).permutation(len(wrong))[:sample]
-    drawn = [wrong[number] for number in sorted(order)]
+    wrong = wrong_examples(outcomes)
+    drawn = draw(wrong, sample, seed)
     blamed = _blame(outcomes, drawn)
     answers = tuple(_wrong_answer(outcomes, example, blamed[example.id]) for example in drawn)
-    return Errors(len(right), len(wrong), outcomes.reader is not None, answers)
+    return Errors(len(outcomes.examples), len(wrong), outcomes.reader is not None, answers)
 
 
-def _wrong_answer(outcomes: Outcomes, example: Example, blamed: str) -> WrongAnswer:
+def wrong_examples(outcomes: Outcomes) -> list[Example]:
+    """The questions that are answered wrongly by the first measure, in the order of the data."""
+    right = next(iter(outcomes.measures().values()))
+    return [example for example, value in zip(outcomes.examples, right, strict=True) if not value]
+
+
+def draw(examples: Sequence[Example], sample: int, seed: int) -> list[Example]:
+    """So many of them at random, in their order; the same ones for the same seed."""
+    order = np.random.default_rng(seed).permutation(len(examples))[:sample]
+    return [examples[number] for number in sorted(order)]
+
+
+def _wrong_answer(outcomes: CellOutcomes, example: Example, blamed: str) -> WrongAnswer:
     record, chosen = outcomes.records[example.id], outcomes.chosen(example)
     if outcomes.reader is None:
         text = "" if chosen is None else example.table.rows[chosen[0]][chosen[1]].text
@@ -83,7 +93,7 @@ def _wrong_answer(outcomes: Outcomes, example: Example, blamed: str) -> WrongAns
     return WrongAnswer(example, prediction, chosen, blamed, miss, f1, record["cells"])
 
 
-def _blame(outcomes: Outcomes, examples: Sequence[Example]) -> dict[str, str]:
+def _blame(outcomes: CellOutcomes, examples: Sequence[Example]) -> dict[str, str]:
     """A key of ``BLAMED`` for each question id."""
     chosen = {example.id: outcomes.chosen(example) for example in examples}
     blamed = {example.id: "no_candidate" for example in examples if not example.candidates}
@@ -97,7 +107,7 @@ def _blame(outcomes: Outcomes, examples: Sequence[Example]) -> dict[str, str]:
     return blamed
 
 
-def _read_cells(outcomes: Outcomes, examples: Sequence[Example], chosen: dict[str, Any]) -> list[Example]:
+def _read_cells(outcomes: CellOutcomes, examples: Sequence[Example], chosen: dict[str, Any]) -> list[Example]:
     """What the reader was given of the chosen cells: what the selector may see of them."""
     sees = outcomes.selector.config.task.input if outcomes.selector else "both"
     return [reading_example(example, chosen[example.id], sees) for example in examples]  # type: ignore[arg-type]

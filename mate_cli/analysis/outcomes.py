@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,11 @@ from mate_cli.config import SELECTORS, PathsConfig, load_run_config
 from mate_cli.encoding.source import DataSource
 from mate_cli.errors import UserError
 from mate_cli.metrics.cell_selection import KS, example_places
+from mate_cli.metrics.denotation import answer_texts
+from mate_cli.metrics.sqa import SequenceScores, sequence_scores
+from mate_cli.metrics.tabfact import right_by_group
+from mate_cli.metrics.wtq import Value, gold_values, verdicts
+from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.training.pointr import Stage, open_stage
 from mate_cli.training.run_folder import RunFolder
@@ -23,23 +29,68 @@ from mate_cli.training.splits import data_source
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class Outcomes(ABC):
     """The answered questions of a split, in the order of the data, and what was made of them.
 
     Attributes:
-        records: by question id; of a selector ``{"cells": [{"row", "column", "probability"}, ...]}``, empty where
-            it could not read the question; of a pipeline as ``reporting.pointr.question_records`` has them.
-        selector: None where it is no trained run; reader: None where cells alone are selected.
+        records: by question id.
     """
 
     path: Path
     examples: tuple[Example, ...]
     records: Mapping[str, Mapping[str, Any]]
+
+    @property
+    @abstractmethod
+    def trained(self) -> Stage | None:
+        """The run that the outcomes are named after; None where nothing of it is trained."""
+
+    @property
+    @abstractmethod
+    def compared_by(self) -> str:
+        """What questions are answered by; outcomes of another kind are no match."""
+
+    @property
+    @abstractmethod
+    def unread(self) -> int:
+        """How many questions did not fit."""
+
+    @abstractmethod
+    def measures(self) -> dict[str, NDArray[np.float64]]:
+        """The values of each measure, float64; those of the first one are one per question, 0 where it is wrong."""
+
+    def groups(self) -> dict[str, NDArray[np.int64]]:
+        """The measures whose values belong together in groups, and which group each is of, as in ``bootstrap``."""
+        return {}
+
+
+@dataclass(frozen=True)
+class CellOutcomes(Outcomes):
+    """What a selector chose, or a reader read in what one chose.
+
+    Attributes:
+        records: of a selector ``{"cells": [{"row", "column", "probability"}, ...]}``, empty where it could not read the
+            question; of a pipeline as ``reporting.pointr.question_records`` has them.
+        selector: None where it is no trained run; reader: None where cells alone are selected.
+    """
+
     selector: Stage | None
     reader: Stage | None
 
+    @property
+    def trained(self) -> Stage | None:
+        return self.selector or self.reader
+
+    @property
+    def compared_by(self) -> str:
+        return "cells" if self.reader is None else "spans"
+
+    @property
+    def unread(self) -> int:
+        return sum(not self.records[example.id]["cells"] for example in self.examples)
+
     def measures(self) -> dict[str, NDArray[np.float64]]:
-        """One value per question and measure, float64 ``[questions]``: Hits@k of cells, or EM and F1 of answers."""
+        """One value per question and measure: Hits@k of cells, or EM and F1 of answers."""
         records = [self.records[example.id] for example in self.examples]
         if self.reader is not None:
             return {"EM": _column(records, "exact"), "F1": _column(records, "f1")}
@@ -54,7 +105,64 @@ class Outcomes:
         return None if number is None else _place(record["cells"][number])
 
 
-def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsConfig) -> Outcomes:
+@dataclass(frozen=True)
+class TableOutcomes(Outcomes):
+    """What a run of SQA, WikiTableQuestions or TabFact answered, judged by the official measure of each.
+
+    Attributes:
+        records: the predictions as they were written; a question that did not fit has none.
+        gold: question id -> the values of the right answer (WikiTableQuestions).
+    """
+
+    stage: Stage
+    gold: Mapping[str, Sequence[Value]]
+
+    @property
+    def trained(self) -> Stage:
+        return self.stage
+
+    @property
+    def compared_by(self) -> str:
+        return f"answers of task={self.stage.config.task.name}"
+
+    @property
+    def unread(self) -> int:
+        return len(self.examples) - len(self.records)
+
+    @property
+    def is_sequential(self) -> bool:
+        return any(example.conversation for example in self.examples)
+
+    def measures(self) -> dict[str, NDArray[np.float64]]:
+        """SQA: ALL by question and SEQ by conversation; WikiTableQuestions: accuracy; TabFact: all, and its groups."""
+        right: dict[str, NDArray[np.bool_]]
+        if self.stage.config.task.kind == "entailment":
+            right = right_by_group(self.examples, {name: int(own["label"]) for name, own in self.records.items()})
+        elif self.is_sequential:
+            scores = self._sequence_scores()
+            right = {"ALL": scores.questions, "SEQ": scores.sequences}
+        else:
+            found = verdicts(self.gold, {example.id: self.answer(example) for example in self.examples})
+            right = {"accuracy": np.array([found[example.id] for example in self.examples])}
+        return {name: values.astype(np.float64) for name, values in right.items()}
+
+    def groups(self) -> dict[str, NDArray[np.int64]]:
+        return {"ALL": self._sequence_scores().conversation} if self.is_sequential else {}
+
+    def cells(self, example: Example) -> list[Coordinate]:
+        """The chosen cells; a verdict has none."""
+        return [(row, column) for row, column in self.records.get(example.id, {}).get("cells", ())]
+
+    def answer(self, example: Example) -> tuple[str, ...]:
+        """The answer of cells and operator in words; empty where the question was not read."""
+        operator = self.records.get(example.id, {}).get("aggregation", "NONE")
+        return answer_texts(example.table, self.cells(example), operator)
+
+    def _sequence_scores(self) -> SequenceScores:
+        return sequence_scores(self.examples, {e.id: self.cells(e) for e in self.examples if e.id in self.records})
+
+
+def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes | TableOutcomes:
     """What the folder of a run, or of a pipeline's answers, holds of a split.
 
     Args:
@@ -67,45 +175,50 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     if (path / "pipeline.json").is_file():
         return _pipeline(path, split, data_dir, paths)
     config = load_run_config(path)
-    if config.task.kind != "cell_selection":
+    if config.task.kind == "span_reading":
         raise UserError(
-            f"{path} is a run of task={config.task.name}; this analysis is for cell selectors, and folders that "
-            "mate evaluate selector=... reader=... makes"
+            f"{path} is a run of task={config.task.name}, a reader; name the folder that mate evaluate selector=... "
+            f"reader={path} makes"
         )
     lines = _lines(path / f"predictions-{split}.jsonl", f"mate evaluate run={path} split={split}")
-    ranked = {line["id"]: {"cells": _ranked_cells(line)} for line in lines}
     stage = Stage(RunFolder(path), config)
-    examples = _answered(stage, split, data_dir, paths)
+    source = data_source(config.task, split, data_dir or config.data_dir, paths)
+    examples = _answered(source)
     scored = RunFolder(path).metrics_file
     count = json.loads(scored.read_text(encoding="utf-8"))[split]["questions"] if scored.is_file() else None
-    if count != len(examples) or not ranked.keys() <= {example.id for example in examples}:
+    if count != len(examples) or not {line["id"] for line in lines} <= {example.id for example in examples}:
         raise UserError(f"{path} was scored on other questions than {split} has here; say where they are: data_dir=DIR")
-    return Outcomes(path, examples, {e.id: ranked.get(e.id, {"cells": []}) for e in examples}, stage, None)
+    if config.task.kind == "cell_selection":
+        ranked = {example.id: {"cells": []} for example in examples} | {line["id"]: _ranked(line) for line in lines}
+        return CellOutcomes(path, examples, ranked, stage, None)
+    gold = gold_values(examples, read_tagged(source.data_dir / TAGGED))
+    return TableOutcomes(path, examples, {line["id"]: line for line in lines}, stage, gold)
 
 
-def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) -> Outcomes:
+def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes:
     stages = json.loads((path / "pipeline.json").read_text(encoding="utf-8"))
     untrained = stages["selector"] in SELECTORS
     selector = None if untrained else open_stage("selector", stages["selector"], ("cell_selection",), paths)
     reader = open_stage("reader", stages["reader"], ("span_reading",), paths)
     command = f"mate evaluate selector={stages['selector']} reader={stages['reader']} split={split} to={path}"
     records = {line["id"]: line for line in _lines(path / f"records-{split}.jsonl", command)}
-    examples = tuple(example for example in _answered(reader, split, data_dir, paths) if example.id in records)
+    source = data_source(reader.config.task, split, data_dir or reader.config.data_dir, paths)
+    examples = tuple(example for example in _answered(source) if example.id in records)
     if len(examples) < len(records):
         raise UserError(f"{path} answers other questions than {split} has here; say where they are: data_dir=DIR")
-    return Outcomes(path, examples, records, selector, reader)
+    return CellOutcomes(path, examples, records, selector, reader)
 
 
-def _answered(stage: Stage, split: str, data_dir: str | None, paths: PathsConfig) -> tuple[Example, ...]:
-    examples = _read_answered(data_source(stage.config.task, split, data_dir or stage.config.data_dir, paths))
+def _answered(source: DataSource) -> tuple[Example, ...]:
+    examples = _read_answered(source)
     if not examples:
-        raise UserError(f"split={split} is blind: without answers none is known to be right or wrong")
+        raise UserError(f"split={source.split} is blind: without answers none is known to be right or wrong")
     return examples
 
 
 @lru_cache(maxsize=1)  # runs that are compared share their questions
 def _read_answered(source: DataSource) -> tuple[Example, ...]:
-    return tuple(example for example in source.read().examples if example.answers is not None)
+    return tuple(own for own in source.read().examples if (own.answers, own.label) != (None, None))
 
 
 def _lines(file: Path, command: str) -> list[dict[str, Any]]:
@@ -118,9 +231,9 @@ def _lines(file: Path, command: str) -> list[dict[str, Any]]:
         raise UserError(f"cannot read {file} ({error}); {command} writes it anew") from error
 
 
-def _ranked_cells(line: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _ranked(line: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     pairs = zip(line["cells"], line["probabilities"], strict=True)
-    return [{"row": row, "column": column, "probability": p} for (row, column), p in pairs]
+    return {"cells": [{"row": row, "column": column, "probability": p} for (row, column), p in pairs]}
 
 
 def _place(cell: Mapping[str, Any]) -> Coordinate:

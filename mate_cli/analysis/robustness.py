@@ -72,7 +72,7 @@ class Robustness:
     lengths: tuple[LengthBin, ...]
 
 
-class Subject:
+class JudgedRun:
     """A trained run on a split, predicted with its tables as they are.
 
     Raises:
@@ -118,9 +118,9 @@ class Subject:
         return task_of(self.config.task).source(base, training=False)
 
 
-def robustness(subject: Subject, perturbations: Sequence[Perturbation]) -> Robustness:
+def robustness(run: JudgedRun, perturbations: Sequence[Perturbation]) -> Robustness:
     """Predict the split anew with each perturbation, and sort its questions by length."""
-    return Robustness(tuple(_sensitivity(subject, own) for own in perturbations), tuple(_by_length(subject)))
+    return Robustness(tuple(_sensitivity(run, own) for own in perturbations), tuple(_by_length(run)))
 
 
 def chosen(prediction: Any) -> tuple[tuple[Coordinate, ...], str]:
@@ -159,29 +159,29 @@ def is_right(example: Example, prediction: Any, gold: Sequence[Value]) -> bool:
     raise TypeError(type(prediction))
 
 
-def _sensitivity(subject: Subject, perturbation: Perturbation) -> Sensitivity:
-    after = subject.predict(PerturbedSource(subject.base, perturbation))
-    tables = arrangements(subject.all_examples, perturbation)
-    asked = [example for example in subject.examples.values() if tables[example.table.id].is_new]
-    read = [example for example in asked if example.id in subject.predictions and example.id in after]
+def _sensitivity(run: JudgedRun, perturbation: Perturbation) -> Sensitivity:
+    after = run.predict(PerturbedSource(run.base, perturbation))
+    tables = arrangements(run.all_examples, perturbation)
+    asked = [example for example in run.examples.values() if tables[example.table.id].is_new]
+    read = [example for example in asked if example.id in run.predictions and example.id in after]
     if not read:
         raise UserError(f"{perturbation.kind}: no table of the split can be changed so; leave it out")
-    return _compared(subject, perturbation, read, len(asked), after, tables)
+    return _compared(run, perturbation, read, len(asked), after, tables)
 
 
 def _compared(
-    subject: Subject,
+    run: JudgedRun,
     perturbation: Perturbation,
     examples: Sequence[Example],
     asked: int,
     after: Mapping[str, Any],
     tables: Mapping[str, Arrangement],
 ) -> Sensitivity:
-    before = subject.predictions
+    before = run.predictions
     moved = [(example, tables[example.table.id].applied(example)) for example in examples]
     changed = [not is_same(before[own.id], after[own.id], tables[own.table.id]) for own in examples]
-    was_right = [subject.is_right(example, before[example.id]) for example in examples]
-    now_right = [subject.is_right(example, after[example.id]) for _, example in moved]
+    was_right = [run.is_right(example, before[example.id]) for example in examples]
+    now_right = [run.is_right(example, after[example.id]) for _, example in moved]
     return Sensitivity(
         perturbation,
         asked,
@@ -194,12 +194,12 @@ def _compared(
     )
 
 
-def _by_length(subject: Subject) -> list[LengthBin]:
+def _by_length(run: JudgedRun) -> list[LengthBin]:
     """Bins up to each power of two; what could not be read is in none."""
-    lengths = subject.lengths()
-    read = [example for example in subject.examples.values() if example.id in subject.predictions]
+    lengths = run.lengths()
+    read = [example for example in run.examples.values() if example.id in run.predictions]
     bins = np.array([1 << (lengths[example.id] - 1).bit_length() for example in read])
-    right = np.array([subject.is_right(example, subject.predictions[example.id]) for example in read])
+    right = np.array([run.is_right(example, run.predictions[example.id]) for example in read])
     return [
         LengthBin(int(tokens), int(np.sum(bins == tokens)), bootstrap(right[bins == tokens]))
         for tokens in np.unique(bins)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mate_cli.analysis.coverage import Document
+    from mate_cli.analysis.outcomes import TableOutcomes
 
 
 def run(config: AnalyzeConfig) -> None:
@@ -65,17 +66,33 @@ def _errors(config: AnalyzeConfig, console: Console) -> None:
     from pathlib import Path
 
     from mate_cli.analysis.errors import sample_errors
-    from mate_cli.analysis.outcomes import open_outcomes
+    from mate_cli.analysis.outcomes import TableOutcomes, open_outcomes
     from mate_cli.reporting.errors import blame_table, miss_table, write_errors
 
     assert config.run is not None
     outcomes = open_outcomes(config.run, config.split, config.data_dir, config.paths)
+    if isinstance(outcomes, TableOutcomes):
+        _table_errors(config, outcomes, console)
+        return
     errors = sample_errors(outcomes, config.analysis.sample, config.analysis.seed)
     for table in (miss_table(errors), blame_table(errors)):
         if table is not None:
             console.print(table)
     write_errors(errors, Path(config.to), f"{Path(config.run).resolve().name}, {config.split}: wrong answers")
     console.print(f"{config.to}: errors.html, errors.jsonl to annotate", highlight=False, markup=False)
+
+
+def _table_errors(config: AnalyzeConfig, outcomes: TableOutcomes, console: Console) -> None:
+    """What is wrong with the wrong answers to questions on tables alone."""
+    from pathlib import Path
+
+    from mate_cli.analysis.table_errors import sample_table_errors
+    from mate_cli.reporting.table_errors import mistake_table, write_table_errors
+
+    errors = sample_table_errors(outcomes, config.analysis.sample, config.analysis.seed)
+    console.print(mistake_table(errors))
+    write_table_errors(errors, Path(config.to))
+    console.print(f"{config.to}: errors.jsonl to annotate", highlight=False, markup=False)
 
 
 def _compare(config: AnalyzeConfig, console: Console) -> None:
@@ -114,7 +131,7 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     import sys
     from pathlib import Path
 
-    from mate_cli.analysis.robustness import Subject, robustness
+    from mate_cli.analysis.robustness import JudgedRun, robustness
     from mate_cli.config import load_run_config
     from mate_cli.reporting.robustness import CAPTION, robustness_tables, write_robustness
     from mate_cli.tables.perturb import Perturbation
@@ -122,10 +139,10 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     assert config.run is not None
     path, trained = Path(config.run), load_run_config(config.run)
     trained.paths = config.paths
-    subject = Subject(path, trained, config.hardware, config.split, config.data_dir, console)
+    judged = JudgedRun(path, trained, config.hardware, config.split, config.data_dir, console)
     seed, share = config.analysis.seed, config.analysis.distractors
     kinds = dict.fromkeys(config.analysis.perturbations)
-    found = robustness(subject, [Perturbation(kind, seed, share) for kind in kinds])  # type: ignore[arg-type]
+    found = robustness(judged, [Perturbation(kind, seed, share) for kind in kinds])  # type: ignore[arg-type]
     title = f"{path.resolve().name}, {config.split}"
     for table in robustness_tables(title, found):
         console.print(table)

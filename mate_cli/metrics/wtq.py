@@ -7,6 +7,7 @@ canonical form where the data names it. Values match if their texts do, or the n
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ Day = tuple[int, int, int]
 """Year, month and day, each -1 where it is unknown."""
 
 _TOLERANCE = 1e-6
+_GROUPED = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,20 @@ def gold_values(examples: Iterable[Example], tagged: Mapping[str, TaggedAnswer])
     """The gold values of each question with an answer field, by id.
 
     Args:
-        tagged: answers with their canonical forms by question id; of other questions the own texts are understood.
+        tagged: answers with their canonical forms by question id. Of other questions the own texts are understood, and
+            a number in groups of three digits ("1,200") is that number, as it is wherever one is tagged. Dates and
+            units that only a tagger knows stay texts, which a computed answer does not match; the official evaluator
+            takes tagged questions alone.
     """
-    answered = (example for example in examples if example.answers is not None)
     return {
-        example.id: tagged_values(tagged[example.id]) if example.id in tagged else values_of(example.answers or ())
-        for example in answered
+        example.id: tagged_values(tagged.get(example.id) or [(text, _ungrouped(text)) for text in example.answers])
+        for example in examples
+        if example.answers is not None
     }
 
 
-def tagged_values(answer: TaggedAnswer) -> list[Value]:
-    """The distinct gold values of a tagged question."""
+def tagged_values(answer: Iterable[tuple[str, str]]) -> list[Value]:
+    """The distinct gold values of texts with their canonical forms, empty where there is none."""
     return _distinct(value_of(text, canonical) for text, canonical in answer)
 
 
@@ -77,6 +82,11 @@ def verdicts(gold: Mapping[str, Sequence[Value]], answers: Mapping[str, Iterable
 
 def _distinct(values: Iterable[Value]) -> list[Value]:
     return list({value.text if value.meaning is None else value.meaning: value for value in values}.values())
+
+
+def _ungrouped(text: str) -> str:
+    """The digits of a number in groups of three; empty where it is none."""
+    return text.replace(",", "") if _GROUPED.fullmatch(text) else ""
 
 
 def _meaning(text: str) -> float | Day | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,9 @@ def miss_table(errors: Errors) -> RichTable | None:
     for name in ("class", "what it is", "number", "share", "of the near", "paper"):
         table.add_column(name, justify="left" if name in ("class", "what it is") else "right")
     for miss, meaning in MISSES.items():
-        of_near = _percent(counts[miss], near) if miss in NEAR else ""
-        table.add_row(miss, meaning, str(counts[miss]), _percent(counts[miss], total), of_near, "")
-    table.add_row("near", "the first four", str(near), _percent(near, total), "", f"{100 * PAPER_NEAR:.0f}%")
+        of_near = percent(counts[miss], near) if miss in NEAR else ""
+        table.add_row(miss, meaning, str(counts[miss]), percent(counts[miss], total), of_near, "")
+    table.add_row("near", "the first four", str(near), percent(near, total), "", f"{100 * PAPER_NEAR:.0f}%")
     return table
 
 
@@ -50,7 +51,7 @@ def blame_table(errors: Errors) -> RichTable:
     for stage, meaning in BLAMED.items():
         if stage.startswith("reader") and not errors.read:
             continue
-        table.add_row(stage, meaning, str(counts[stage]), _percent(counts[stage], len(errors.sample)))
+        table.add_row(stage, meaning, str(counts[stage]), percent(counts[stage], len(errors.sample)))
     return table
 
 
@@ -82,13 +83,20 @@ def write_errors(errors: Errors, folder: Path, title: str) -> None:
     Raises:
         UserError: the folder cannot be written, or holds a sheet that somebody has filled in.
     """
-    sheet = folder / "errors.jsonl"
-    lines = (json.dumps(sheet_line(answer), ensure_ascii=False) + "\n" for answer in errors.sample)
     with written_to(folder):
-        if sheet.is_file() and _is_annotated(sheet):
-            raise UserError(f"{sheet} has annotations; write elsewhere with to=FOLDER")
-        write_text(sheet, "".join(lines))
+        write_sheet(folder / "errors.jsonl", map(sheet_line, errors.sample))
         write_text(folder / "errors.html", error_page(errors, title))
+
+
+def write_sheet(sheet: Path, lines: Iterable[dict[str, Any]]) -> None:
+    """A sheet to annotate, one line a wrong answer.
+
+    Raises:
+        UserError: there is one that somebody has filled in.
+    """
+    if sheet.is_file() and _is_annotated(sheet):
+        raise UserError(f"{sheet} has annotations; write elsewhere with to=FOLDER")
+    write_text(sheet, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
 def _is_annotated(sheet: Path) -> bool:
@@ -100,5 +108,6 @@ def _is_annotated(sheet: Path) -> bool:
         return True
 
 
-def _percent(part: int, whole: int) -> str:
+def percent(part: int, whole: int) -> str:
+    """A share for a table; nothing where there is no whole."""
     return f"{100 * part / whole:.0f}%" if whole else ""

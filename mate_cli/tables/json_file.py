@@ -1,4 +1,4 @@
-"""JSON from users' files: every mistake names the file and the place in it."""
+"""JSON from files of users and of releases: every mistake names the file and the place in it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; fetch the file again") from error
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it anew") from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno} (character {error.pos} of {len(error.doc)})"
-        hint = "truncated? " if error.pos >= len(error.doc.rstrip()) or "Unterminated" in error.msg else ""
-        raise UserError(f"{path}: not valid JSON at {place}: {error.msg}; {hint}fetch the file again") from error
+        is_cut = error.pos >= len(error.doc.rstrip()) or "Unterminated" in error.msg
+        hint = "truncated? write or fetch it anew" if is_cut else "mend it there, or fetch it anew"
+        raise UserError(f"{path}: not valid JSON at {place}: {error.msg}; {hint}") from error
     except ValueError as error:  # a number of thousands of digits
         raise UserError(f"{path}: not usable JSON ({error})") from error
     except RecursionError as error:

@@ -37,8 +37,13 @@ _COUNTED = 2000
 
 
 @dataclass(frozen=True)
+<<<<<<< HEAD
 class Subject:
     """A trained run, and what of a split it is asked.
+=======
+class AskedRun:
+    """A trained run, and the questions of a split that it answers.
+>>>>>>> 1a69d3ffef0dd54f814f2c86b0d69c876c380853
 
     Attributes:
         data_dir: of the split; blank_question: whether its questions are taken away.
@@ -86,8 +91,14 @@ def evaluate_run(
     Raises:
         UserError: the run has no model, it is another one than its configuration says, or the data is not there.
     """
+<<<<<<< HEAD
     data_dir = data_dir or config.data_dir
     return _EVALUATIONS[config.task.kind](Subject(folder, config, hardware, split, data_dir, blank_question, console))
+=======
+    base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
+    asked = task_of(config.task).source(BlankedSource(base) if blank_question else base, training=False)
+    return _EVALUATIONS[config.task.kind](AskedRun(folder, config, hardware, base, asked, console))
+>>>>>>> 1a69d3ffef0dd54f814f2c86b0d69c876c380853
 
 
 def predict_split(
@@ -106,15 +117,15 @@ def predict_split(
     return {prediction.id: prediction for prediction in predictor.predict(loader)}
 
 
-def _cells(run: Subject) -> Evaluation:
+def _cells(run: AskedRun) -> Evaluation:
     return CellEvaluation.of(run.examples, run.predict())
 
 
-def _spans(run: Subject) -> Evaluation:
+def _spans(run: AskedRun) -> Evaluation:
     return ReadingEvaluation.of(run.examples, run.predict())
 
 
-def _table_answers(run: Subject) -> Evaluation:
+def _table_answers(run: AskedRun) -> Evaluation:
     """By denotation, but where questions are parts of conversations by their cells."""
     examples, predictions = run.examples, run.predict()
     if not any(example.conversation for example in examples):
@@ -123,10 +134,11 @@ def _table_answers(run: Subject) -> Evaluation:
     return SequenceEvaluation(examples, own, gold_history=predictions)
 
 
-def _labels(run: Subject) -> Evaluation:
+def _labels(run: AskedRun) -> Evaluation:
     return EntailmentEvaluation(run.examples, run.predict())
 
 
+<<<<<<< HEAD
 def _pieces(run: Subject) -> Evaluation:
     """Of held-out tables, whatever the run validated on, each masked in the same way in every run."""
     if run.split != "dev" or run.blank_question:
@@ -145,6 +157,9 @@ def _pieces(run: Subject) -> Evaluation:
 
 
 _EVALUATIONS: dict[str, Callable[[Subject], Evaluation]] = {
+=======
+_EVALUATIONS: dict[str, Callable[[AskedRun], Evaluation]] = {
+>>>>>>> 1a69d3ffef0dd54f814f2c86b0d69c876c380853
     "cell_selection": _cells,
     "span_reading": _spans,
     "table_qa": _table_answers,

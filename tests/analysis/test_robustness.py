@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from mate_cli.analysis import robustness as module
-from mate_cli.analysis.robustness import Subject, is_right, is_same, robustness
+from mate_cli.analysis.robustness import JudgedRun, is_right, is_same, robustness
 from mate_cli.cli import main
 from mate_cli.config import HardwareConfig, PathsConfig, load_run_config
 from mate_cli.metrics.wtq import values_of
@@ -34,7 +34,7 @@ def by_the_first_cell(example):
 
 
 @pytest.fixture
-def subject(trained, monkeypatch):
+def run(trained, monkeypatch):
     """The sample's test split, answered by a rule instead of the run."""
 
     def make(rule):
@@ -44,7 +44,7 @@ def subject(trained, monkeypatch):
         monkeypatch.setattr(module, "predict_split", predict)
         config = load_run_config(trained.run)
         config.paths = PathsConfig()
-        return Subject(
+        return JudgedRun(
             trained.run, config, HardwareConfig(name="cpu", micro_batch=8), "test", None, Console(quiet=True)
         )
 
@@ -52,17 +52,17 @@ def subject(trained, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_who_finds_the_cells_wherever_they_are_changes_nothing(subject, kind):
-    (own,) = robustness(subject(the_answer), [Perturbation(kind)]).sensitivities
+def test_who_finds_the_cells_wherever_they_are_changes_nothing(run, kind):
+    (own,) = robustness(run(the_answer), [Perturbation(kind)]).sensitivities
     assert (own.changed.mean, own.gain.mean, own.changed_ids, own.unread) == (0, 0, (), 0)
     assert own.before == own.after
 
 
 @pytest.mark.parametrize("rule", [the_first_cell, by_the_first_cell])
 @pytest.mark.parametrize("kind", KINDS)
-def test_who_looks_at_one_place_changes_with_what_stands_there(subject, trained, kind, rule):
+def test_who_looks_at_one_place_changes_with_what_stands_there(run, trained, kind, rule):
     perturbation = Perturbation(kind, seed=3)
-    (own,) = robustness(subject(rule), [perturbation]).sensitivities
+    (own,) = robustness(run(rule), [perturbation]).sensitivities
     tables = arrangements(trained.examples, perturbation)
     moved = [(example, tables[example.table.id]) for example in trained.examples]
     if rule is the_first_cell:

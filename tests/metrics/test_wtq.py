@@ -92,5 +92,23 @@ def test_gold_values_come_from_the_tags_or_else_from_the_answers():
     examples = [Example("a", "", table, ("1,200",)), Example("b", "", table, ("1,200",)), Example("c", "", table)]
     gold = gold_values(examples, {"a": (("1,200", "1200.0"),)})
     assert gold.keys() == {"a", "b"}
-    assert verdicts(gold, {"a": ["1200"], "b": ["1200"]}) == {"a": True, "b": False}
+    assert verdicts(gold, {"a": ["1200"], "b": ["1200"]}) == {"a": True, "b": True}
     assert verdicts(gold, {"b": ["1,200"]}) == {"a": False, "b": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "right"),
+    [
+        ("1,234,567.5", "1234567.5", True),
+        ("-1,200", "-1200", True),
+        ("1,200", "1.2", False),
+        ("1200", "1,200", False),  # what is answered is read as the official evaluator reads it
+        ("1,20", "120", False),
+        ("1,2000", "12000", False),
+        ("1,200 km", "1200", False),
+        ("0,001,", "1", False),
+    ],
+)
+def test_untagged_numbers_in_groups_of_digits(text, answer, right):
+    gold = gold_values([Example("a", "", Table("t", (), ()), (text,))], {})
+    assert verdicts(gold, {"a": [answer]}) == {"a": right}
