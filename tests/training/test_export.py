@@ -67,11 +67,20 @@ def tables() -> dict[str, Tensor]:
     }
 
 
+OPERATORS = {0: "NONE", 1: "SUM", 2: "AVERAGE", 3: "COUNT"}
+
+
 @pytest.mark.parametrize(
-    ("task", "name"),
-    [("sample", "TapasModel"), ("sqa", QA), ("wtq", QA), ("tabfact", LABELS), ("sample_reader", "TapasModel")],
+    ("task", "name", "told"),
+    [
+        ("sample", "TapasModel", {"reset_position_index_per_cell": True}),
+        ("sample_reader", "TapasModel", {"reset_position_index_per_cell": False}),
+        ("sqa", QA, {"select_one_column": True, "allow_empty_column_selection": False, "temperature": 1.0}),
+        ("wtq", QA, {"aggregation_labels": OPERATORS, "no_aggregation_label_index": 0, "temperature": 0.0352513}),
+        ("tabfact", LABELS, {"id2label": {0: "refuted", 1: "entailed"}}),
+    ],
 )
-def test_a_dense_model_is_a_tapas(task: str, name: str, bert: Path, tmp_path: Path) -> None:
+def test_a_dense_model_is_a_tapas(task: str, name: str, told: dict[str, Any], bert: Path, tmp_path: Path) -> None:
     """Tensors bit for bit; outputs to 1e-6, though BERT's first position was moved when it was read."""
     words = (f"task={task}", "model=tapas", "backbone=folder", f"backbone.path={bert}")
     to = exported(make_run(tmp_path / "run", *words), tmp_path / "to")
@@ -81,6 +90,7 @@ def test_a_dense_model_is_a_tapas(task: str, name: str, bert: Path, tmp_path: Pa
     shared = {n: tensor for n, tensor in theirs.state_dict().items() if prefix + n in stored}
     assert all(torch.equal(tensor, stored[prefix + n]) for n, tensor in shared.items())
     assert shared.keys() == theirs.state_dict().keys()
+    assert {field: getattr(theirs.config, field) for field in told} == told
     ours, batch = AutoModel.from_pretrained(to).double(), tables()
     assert type(ours) is MateModel
     with torch.no_grad():
@@ -119,21 +129,6 @@ def same_cells(logits: Tensor, found: Tensor, batch: dict[str, Tensor]) -> None:
 
 def same(ours: Tensor, theirs: Tensor) -> None:
     torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
-
-
-def test_what_tapas_is_told_of_the_heads(bert: Path, tmp_path: Path) -> None:
-    def config(task: str) -> Any:
-        words = (f"task={task}", "model=tapas", "backbone=folder", f"backbone.path={bert}")
-        return transformers.TapasConfig.from_pretrained(
-            exported(make_run(tmp_path / task, *words), tmp_path / f"to-{task}")
-        )
-
-    operators = {0: "NONE", 1: "SUM", 2: "AVERAGE", 3: "COUNT"}
-    wtq = config("wtq")
-    assert (wtq.aggregation_labels, wtq.no_aggregation_label_index, wtq.select_one_column) == (operators, 0, True)
-    assert wtq.temperature == pytest.approx(0.0352513)
-    assert config("tabfact").id2label == {0: "refuted", 1: "entailed"}
-    assert config("sample_reader").reset_position_index_per_cell is False
 
 
 def test_an_export_holds_the_model_and_its_vocabulary(selector: RunFolder, tmp_path: Path) -> None:
