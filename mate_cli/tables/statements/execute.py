@@ -44,8 +44,8 @@ def evaluate(expression: Expression, table: Table) -> frozenset[str] | None:
     """The texts that an expression stands for; None where it cannot be computed.
 
     That is where its column or one of a condition is not there or there twice, no row meets the conditions, a
-    condition needs numbers and a cell of its column is none, or an aggregation does and a cell of these rows is none, or
-    it needs two rows and there is one.
+    condition needs numbers and a cell of its column is none, an aggregation needs them and a cell of these rows is
+    none, or it needs two rows and there is one.
     """
     if isinstance(expression, Constant):
         return expression.values
