@@ -106,9 +106,9 @@ def test_a_model_on_the_command_line_wins_over_the_readers() -> None:
 @pytest.mark.parametrize("task", [option.name for option in options("task")])
 def test_every_task_has_the_four_schedules(task: str) -> None:
     chosen = train_config(f"task={task}")
-    assert set(chosen.task.schedules) == {"paper", "small", "laptop", "smoke"}
+    assert set(chosen.task.schedules) >= {"paper", "small", "laptop", "smoke"}
     assert all(chosen.task.schedules[name].attention_dropout == 0 for name in ("small", "laptop", "smoke"))
-    assert sum(line.name.startswith(f"{task}: ") for line in schedules()) == 4
+    assert sum(line.name.startswith(f"{task}: ") for line in schedules()) == len(chosen.task.schedules)
 
 
 def test_the_papers_schedules_of_pre_training() -> None:

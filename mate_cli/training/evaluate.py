@@ -37,13 +37,8 @@ _COUNTED = 2000
 
 
 @dataclass(frozen=True)
-<<<<<<< HEAD
-class Subject:
-    """A trained run, and what of a split it is asked.
-=======
 class AskedRun:
-    """A trained run, and the questions of a split that it answers.
->>>>>>> 1a69d3ffef0dd54f814f2c86b0d69c876c380853
+    """A trained run, and what of a split it is asked.
 
     Attributes:
         data_dir: of the split; blank_question: whether its questions are taken away.
@@ -91,14 +86,8 @@ def evaluate_run(
     Raises:
         UserError: the run has no model, it is another one than its configuration says, or the data is not there.
     """
-<<<<<<< HEAD
     data_dir = data_dir or config.data_dir
-    return _EVALUATIONS[config.task.kind](Subject(folder, config, hardware, split, data_dir, blank_question, console))
-=======
-    base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
-    asked = task_of(config.task).source(BlankedSource(base) if blank_question else base, training=False)
-    return _EVALUATIONS[config.task.kind](AskedRun(folder, config, hardware, base, asked, console))
->>>>>>> 1a69d3ffef0dd54f814f2c86b0d69c876c380853
+    return _EVALUATIONS[config.task.kind](AskedRun(folder, config, hardware, split, data_dir, blank_question, console))
 
 
 def predict_split(
@@ -138,8 +127,7 @@ def _labels(run: AskedRun) -> Evaluation:
     return EntailmentEvaluation(run.examples, run.predict())
 
 
-<<<<<<< HEAD
-def _pieces(run: Subject) -> Evaluation:
+def _pieces(run: AskedRun) -> Evaluation:
     """Of held-out tables, whatever the run validated on, each masked in the same way in every run."""
     if run.split != "dev" or run.blank_question:
         raise UserError(f"{run.folder.path}: a pre-training is scored on its held-out tables: split=dev, as they are")
@@ -156,10 +144,7 @@ def _pieces(run: Subject) -> Evaluation:
     return PieceEvaluation({str(number): own for number, own in enumerate(predictions)}, unigram)
 
 
-_EVALUATIONS: dict[str, Callable[[Subject], Evaluation]] = {
-=======
 _EVALUATIONS: dict[str, Callable[[AskedRun], Evaluation]] = {
->>>>>>> 1a69d3ffef0dd54f814f2c86b0d69c876c380853
     "cell_selection": _cells,
     "span_reading": _spans,
     "table_qa": _table_answers,

@@ -44,7 +44,8 @@ def evaluate(expression: Expression, table: Table) -> frozenset[str] | None:
     """The texts that an expression stands for; None where it cannot be computed.
 
     That is where its column or one of a condition is not there or there twice, no row meets the conditions, a
-    condition or an aggregation needs numbers and a cell of the column is none, or needs two rows and there is one.
+    condition needs numbers and a cell of its column is none, an aggregation needs them and a cell of these rows is
+    none, or it needs two rows and there is one.
     """
     if isinstance(expression, Constant):
         return expression.values
@@ -54,7 +55,7 @@ def evaluate(expression: Expression, table: Table) -> frozenset[str] | None:
     if expression.aggregation is Aggregation.COUNT:
         return frozenset([format_number(len(rows))])
     cells = _cells(expression.column, table)
-    return cells and _aggregated(expression, [cells[row] for row in rows])
+    return None if cells is None else _aggregated(expression, [cells[row] for row in rows])
 
 
 def numbers(texts: Iterable[str]) -> list[float] | None:
