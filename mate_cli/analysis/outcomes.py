@@ -189,7 +189,9 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     if count != len(examples) or not {line["id"] for line in lines} <= {example.id for example in examples}:
         raise UserError(f"{path} was scored on other questions than {split} has here; say where they are: data_dir=DIR")
     if config.task.kind == "cell_selection":
-        ranked = {example.id: {"cells": []} for example in examples} | {line["id"]: _ranked(line) for line in lines}
+        ranked: dict[str, Any] = {example.id: {"cells": []} for example in examples} | {
+            line["id"]: _ranked(line) for line in lines
+        }
         return CellOutcomes(path, examples, ranked, stage, None)
     gold = gold_values(examples, read_tagged(source.data_dir / TAGGED))
     return TableOutcomes(path, examples, {line["id"]: line for line in lines}, stage, gold)

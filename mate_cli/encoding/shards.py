@@ -221,8 +221,8 @@ class Shard:
 
     def __getitem__(self, number: int) -> TablePieces:
         lists = {name: values[ends[number] : ends[number + 1]] for name, (values, ends) in self._lists.items()}
-        texts = {name: self._batch.column(name)[number].as_py() for name in ("id", "page")}
-        return TablePieces(**texts, columns=int(self._columns[number]), **lists)
+        name, page = (str(self._batch.column(key)[number].as_py()) for key in ("id", "page"))
+        return TablePieces(id=name, page=page, columns=int(self._columns[number]), **lists)
 
     @property
     def pages(self) -> list[str]:
