@@ -7,16 +7,19 @@ that ``mate export`` wrote; no code comes with the folder.
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoModelForTableQuestionAnswering,
 )
 
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.entailment import MateForSequenceClassification
+from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MateModel
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 
 AutoConfig.register(MateConfig.model_type, MateConfig)
 AutoModel.register(MateConfig, MateModel)
+AutoModelForMaskedLM.register(MateConfig, MateForMaskedLM)
 AutoModelForSequenceClassification.register(MateConfig, MateForSequenceClassification)
 AutoModelForTableQuestionAnswering.register(MateConfig, MateForTableQuestionAnswering)

@@ -41,8 +41,13 @@ _KINDS = {
         "It has no label for a statement that the table says nothing about.",
         "TapasForSequenceClassification",
     ),
+    "masked_language": (
+        "fill-mask",
+        "It predicts masked words and cells from the rest of a table and from the text around it.",
+        "It answers nothing by itself, and is of use as a start for other trainings.",
+        "TapasForMaskedLM",
+    ),
 }
-_OTHER = ("feature-extraction", "", "It is a start for other trainings and answers nothing by itself.", "TapasModel")
 _ANSWERING = ("cell_selection", "table_qa", "entailment")
 
 
@@ -58,7 +63,7 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
     engine = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment, model = read_record(folder.environment_file), read_config(folder.best_model)
     kind, schedule = trained.task.kind, active_schedule(trained)
-    pipeline, kind_line, limit, tapas_class = _KINDS.get(kind, _OTHER)
+    pipeline, kind_line, limit, tapas_class = _KINDS[kind]
     return engine.get_template("model_card.md").render(
         config=trained,
         schedule=schedule,

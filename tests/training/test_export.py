@@ -15,12 +15,13 @@ import torch
 import transformers
 from safetensors.torch import load_file
 from torch import Tensor
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from mate_cli.commands import export
 from mate_cli.config import ExportConfig, load_run_config
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
+from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MateModel
 from mate_cli.training.run_folder import RunFolder
 from tests.models.conftest import table_ids
@@ -96,6 +97,19 @@ def test_a_dense_model_is_a_tapas(task: str, name: str, told: dict[str, Any], be
     with torch.no_grad():
         own, found = ours(**batch), theirs.double()(**batch)
         compare(name, own, found, {n: tensor.double() for n, tensor in stored.items()}, batch, ours.config.temperature)
+
+
+def test_a_dense_pre_trained_model_is_a_tapas(bert: Path, tmp_path: Path) -> None:
+    """Its output weights are the word embeddings there too; logits at masked words to 1e-6."""
+    words = ("task=mlm", "model=tapas", "backbone=folder", f"backbone.path={bert}")
+    to = exported(make_run(tmp_path / "run", *words), tmp_path / "to")
+    theirs, ours = (kind.from_pretrained(to).double() for kind in (transformers.TapasForMaskedLM, AutoModelForMaskedLM))
+    assert type(ours) is MateForMaskedLM
+    batch = tables()
+    with torch.no_grad():
+        states = ours.tapas(**batch).last_hidden_state[0, :4]
+        own = ours.cls["predictions"](states, ours.tapas.embeddings.word_embeddings.weight)
+        same(own, theirs(**batch).logits[0, :4])
 
 
 def compare(
