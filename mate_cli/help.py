@@ -17,6 +17,7 @@ EXAMPLES = {
             "mate prepare task=hybridqa data_dir=data/hybridqa task.expansion=all schedule=small",
             "tables with all of their passages: how many fit the schedule's max_tokens",
         ),
+        ("mate prepare task=mlm data_dir=tables to=shards", "shards of a folder of tables, to pre-train on"),
     ),
     "train": (
         ("mate train", "the sample task on MiniLM: three minutes on two cores"),
@@ -25,6 +26,7 @@ EXAMPLES = {
             "one pass, on a CPU",
         ),
         ("mate train task=hybridqa hardware=tpu_v3 data_dir=data/hybridqa", "the paper's run"),
+        ("mate train task=mlm backbone=minilm schedule=laptop data_dir=tables", "pre-train on a folder of tables"),
         ("mate train -m model=mate,tapas seed=0,1,2", "six runs, one after the other"),
         (
             "mate train -m ablation=none,without_row_heads,without_column_heads,without_ambiguous",

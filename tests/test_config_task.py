@@ -6,6 +6,7 @@ import pytest
 
 from mate_cli import config
 from mate_cli.catalogue import options, schedules
+from mate_cli.config_rules import problems
 from tests.test_config import config_of, train_config
 
 
@@ -19,6 +20,7 @@ from tests.test_config import config_of, train_config
         ("sqa", "bert_large", "paper"),
         ("wtq", "bert_large", "paper"),
         ("tabfact", "bert_large", "paper"),
+        ("mlm", "bert_large", "paper"),
         ("synthetic", "bert_large", "paper"),
         ("counterfactual", "bert_large", "paper"),
         ("cs", "bert_large", "paper"),
@@ -107,3 +109,20 @@ def test_every_task_has_the_four_schedules(task: str) -> None:
     assert set(chosen.task.schedules) >= {"paper", "small", "laptop", "smoke"}
     assert all(chosen.task.schedules[name].attention_dropout == 0 for name in ("small", "laptop", "smoke"))
     assert sum(line.name.startswith(f"{task}: ") for line in schedules()) == len(chosen.task.schedules)
+
+
+def test_the_papers_schedules_of_pre_training() -> None:
+    """Checklist rows 20, 25, 26: MATE 1M steps of 512 examples of 128 tokens; Linformer and TableETC 2M steps."""
+    schedules_of = train_config("task=mlm").task.schedules
+    numbers = {name: (own.batch, own.steps, own.max_tokens) for name, own in schedules_of.items()}
+    assert numbers["paper"] == (512, 1_000_000, 128)
+    assert numbers["paper_linformer"] == (128, 2_000_000, 2048)
+    assert numbers["paper_table_etc"] == (32, 2_000_000, 2048)
+    for name in ("paper", "paper_linformer", "paper_table_etc"):
+        assert (schedules_of[name].lr, schedules_of[name].warmup) == (5e-5, 0.01)
+    assert {"small", "laptop", "smoke"} < set(schedules_of)
+
+
+def test_the_text_of_an_example_has_limits_in_order() -> None:
+    wrong = train_config("task=mlm", "task.masking.min_text=40")
+    assert problems(wrong) == ["task.masking.min_text=40 is more than max_text=32"]

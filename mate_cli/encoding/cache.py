@@ -86,15 +86,16 @@ def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: Encoding
         "data": content_hash(source.files()),
         "options": asdict(options),
         "vocabulary": tokenizer.fingerprint,
-        "code": content_hash(_code_files()),
+        "code": code_hash(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _code_files() -> list[Path]:
+def code_hash() -> str:
+    """A hash of the code that reads and encodes."""
     package = Path(__file__).parent
-    return sorted([*package.glob("*.py"), *(package.parent / "tables").rglob("*.py")])
+    return content_hash(sorted([*package.glob("*.py"), *(package.parent / "tables").rglob("*.py")]))
 
 
 def _cache_root(cache_dir: Path | str | None) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mate_cli.encoding.cache import code_hash
 from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
 from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -23,7 +24,7 @@ from mate_cli.tables.corpus import Broken, Corpus, CorpusTable, Portion
 HELD_OUT_TABLES = 64
 """Fewer than these say little: a small corpus holds out a larger share, but at most half."""
 
-_TABLES_AT_ONCE = 128
+_CELLS_AT_ONCE = 20_000
 _REASONS = 3
 
 
@@ -43,8 +44,8 @@ class CorpusOptions:
 
 
 def fingerprint(corpus: Corpus, tokenizer: CellTokenizer, options: CorpusOptions) -> str:
-    """A hash of what decides the shards, but for the code."""
-    parts = repr((corpus.fingerprint, tokenizer.fingerprint, options))
+    """A hash of all that decides the shards."""
+    parts = repr((corpus.fingerprint, tokenizer.fingerprint, options, code_hash()))
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
@@ -71,8 +72,8 @@ def build_shards(
     present = folder.manifest()
     if present is not None and present.fingerprint != started.fingerprint:
         raise UserError(
-            f"{folder.url} holds shards of another corpus, or made with another vocabulary or other options; choose "
-            "another folder with to=DIR"
+            f"{folder.url} holds shards of another corpus, or made with another vocabulary, other options or another "
+            "version of mate; choose another folder with to=DIR"
         )
     if present is not None and present.is_complete:
         return present
@@ -158,14 +159,27 @@ class _Maker:
     def make(self, number: int, portion: Portion) -> ShardRecord:
         """Read a portion, tokenise it, write the shard."""
         tables, broken = [], list[Broken]()
-        found = self.work.corpus.read(portion)
-        while some := list(islice(found, _TABLES_AT_ONCE)):
+        for some in _groups(self.work.corpus.read(portion)):
             broken += (own for own in some if isinstance(own, Broken))
             tables += table_pieces([own for own in some if isinstance(own, CorpusTable)], self.tokenizer)
         pieces = sum(len(own.text_ids) + len(own.cell_ids) for own in tables)
         record = ShardRecord(len(tables), pieces, len(broken), tuple(own.reason for own in broken[:_REASONS]))
         self.work.folder.write(number, tables, record, self.work.vocabulary)
         return record
+
+
+def _groups(found: Iterable[CorpusTable | Broken]) -> Iterator[list[CorpusTable | Broken]]:
+    """Tables to tokenise at once: as many as have so many cells together."""
+    group, cells = list[CorpusTable | Broken](), 0
+    for own in found:
+        group.append(own)
+        if isinstance(own, CorpusTable):
+            cells += own.table.num_rows * own.table.num_columns
+        if cells >= _CELLS_AT_ONCE:
+            yield group
+            group, cells = [], 0
+    if group:
+        yield group
 
 
 _worker: _Maker

@@ -32,20 +32,21 @@ class ShardedCorpus:
     """The complete shards of a corpus; a process that it is sent to opens them anew.
 
     Args:
-        cache: where the shards of another machine are kept.
+        cache: where the shards of another machine are kept, in a folder for each corpus.
 
     Raises:
         UserError: there are no shards, not all of them, or they are of another vocabulary.
     """
 
     def __init__(self, url: str, tokenizer_folder: Path, cache: Path) -> None:
-        self.folder, self.cache, self.tokenizer_folder = ShardFolder(url), cache, tokenizer_folder
+        self.folder, self.tokenizer_folder = ShardFolder(url), tokenizer_folder
         manifest = self.folder.manifest()
         if manifest is None:
             raise UserError(f"{url} holds no shards of a corpus; mate prepare task=mlm data_dir=TABLES makes them")
         if not manifest.is_complete:
             raise UserError(f"{url} has not all of its {manifest.shards} shards yet; run its mate prepare again")
         self.manifest: Manifest = manifest
+        self.cache = cache / manifest.fingerprint[:32]
         if self.manifest.vocabulary != self.tokenizer.fingerprint:
             raise UserError(
                 f"{url} was made with another vocabulary than the backbone's; name the backbone of mate prepare, or "

@@ -96,15 +96,15 @@ class ShardFolder:
 
     def __init__(self, url: str) -> None:
         try:
-            self._fs: AbstractFileSystem
-            self._fs, self._root = url_to_fs(url)
+            fs, self._root = url_to_fs(url)
         except (ImportError, ValueError) as error:
             raise UserError(f"{url}: no address that can be reached ({error})") from error
-        self.url = url
+        self.url, self._is_local = url, isinstance(fs, LocalFileSystem)
 
     @property
-    def is_local(self) -> bool:
-        return isinstance(self._fs, LocalFileSystem)
+    def _fs(self) -> AbstractFileSystem:
+        # That of another process, from which this one was forked, would not work; fsspec keeps one for each.
+        return url_to_fs(self.url)[0]
 
     def manifest(self) -> Manifest | None:
         """The manifest; None where there is none.
@@ -171,7 +171,7 @@ class ShardFolder:
 
     def _opened(self, name: str, cache: Path | None) -> Any:
         """A file as Arrow reads it: memory-mapped where it is on this machine, or can be kept there."""
-        if self.is_local:
+        if self._is_local:
             return pa.memory_map(str(Path(self._root, name)))
         if cache is None:
             return pa.BufferReader(self._fs.cat_file(f"{self._root}/{name}"))
@@ -194,7 +194,7 @@ class ShardFolder:
     def _write(self, name: str, content: bytes) -> None:
         """So that no reader ever sees half of it: renamed in a file system, put in one go in a store of objects."""
         try:
-            if not self.is_local:
+            if not self._is_local:
                 self._fs.pipe_file(f"{self._root}/{name}", content)
                 return
             path = Path(self._root, name)

@@ -64,8 +64,8 @@ def table_pieces(tables: Sequence[CorpusTable], tokenizer: CellTokenizer) -> lis
 def _of_table(own: CorpusTable, texts: list[int], cells: list[int], pieces: Pieces) -> TablePieces:
     columns = own.table.num_columns
     text_ids, text_ends = _joined(texts, pieces)
-    cell_ids, cell_ends = _joined(cells, pieces)
-    # At least the header and a row, then whole rows as far as they go.
+    # At least the header and a row, then whole rows as far as they go; a cell has at least one piece.
+    cell_ids, cell_ends = _joined(cells[: max(MAX_PIECES // columns, 2) * columns], pieces)
     whole_rows = np.searchsorted(cell_ends[columns - 1 :: columns], MAX_PIECES, side="right")
     kept = max(int(whole_rows), 2) * columns
     cell_ends = cell_ends[:kept]

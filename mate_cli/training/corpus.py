@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from pathlib import Path
@@ -39,12 +38,17 @@ def open_corpus(
         to: folder or address of the shards to make; None: a folder of the cache.
 
     Raises:
-        UserError: there is neither; the shards are broken or of another vocabulary, or nothing can be written.
+        UserError: there is neither, or ``to`` makes no sense; the shards are broken or of another vocabulary, or
+            nothing can be written.
     """
     url, cache = corpus_url(task, data_dir), cache_folder(paths)
-    if ShardFolder(url).manifest() is None:
+    is_made = ShardFolder(url).manifest() is not None
+    if to is not None and (is_made or _is_inside(to, url)):
+        reason = f"{url} holds shards already" if is_made else "it lies in data_dir; choose a folder beside it"
+        raise UserError(f"to={to}: {reason}")
+    if not is_made:
         url = _make(task, url, vocabulary, cache, console, processes or os.cpu_count() or 1, to)
-    return ShardedCorpus(url, vocabulary, cache / "shards" / hashlib.sha256(url.encode()).hexdigest()[:32])
+    return ShardedCorpus(url, vocabulary, cache / "shards")
 
 
 def corpus_url(task: TaskConfig, data_dir: str | None) -> str:
@@ -102,6 +106,10 @@ def _make(
             markup=False,
         )
     return target
+
+
+def _is_inside(to: str, url: str) -> bool:
+    return "://" not in to + url and Path(to).resolve().is_relative_to(Path(url).resolve())
 
 
 def _speed(tables: int, seconds: float, processes: int) -> str:

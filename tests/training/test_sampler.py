@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.training.sampler import StepSampler
+from mate_cli.training.sampler import StepSampler, StreamSampler
 
 
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 3), st.integers(1, 12), st.integers(0, 5))
@@ -50,3 +50,13 @@ def test_ranks_share_each_step(world_size, micro):
 def test_a_batch_that_does_not_divide_is_refused():
     with pytest.raises(ValueError, match="does not divide"):
         StepSampler(10, 5, 2, 1, 0)
+
+
+@given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(1, 8))
+def test_a_stream_is_taken_place_by_place_whatever_the_start_and_the_ranks(examples, micro, ranks, passes, steps):
+    batch = micro * ranks * passes
+    own = [
+        StreamSampler(examples, batch, micro, steps, 0, start=1, rank=rank, world_size=ranks) for rank in range(ranks)
+    ]
+    taken = [place for sampler in own for indices in sampler for place in indices]
+    assert sorted(taken) == list(range(batch, batch * steps))
