@@ -14,6 +14,7 @@ from mate_cli.encoding.source import BlankedSource, DataSource, SplitSource
 from mate_cli.errors import UserError
 from mate_cli.metrics.unigram import Unigram
 from mate_cli.tables.table import Example
+from mate_cli.tasks.masked_language import PiecePrediction
 from mate_cli.training.conversations import predict_conversations
 from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.data import batch_loader
@@ -141,7 +142,8 @@ def _pieces(run: Subject) -> Evaluation:
     learned = MaskedStream(corpus, masking, run.config.seed)
     targets = (learned[place]["target"] for place in range(min(len(learned), _COUNTED)))
     unigram = Unigram.of(targets, predictor.module.model.config.vocab_size)
-    return PieceEvaluation({str(number): own for number, own in enumerate(predictions)}, unigram)
+    by_table = {str(number): own for number, own in enumerate(predictions) if isinstance(own, PiecePrediction)}
+    return PieceEvaluation(by_table, unigram)
 
 
 _EVALUATIONS: dict[str, Callable[[Subject], Evaluation]] = {
