@@ -68,6 +68,8 @@ def build_shards(
         UserError: the folder holds another corpus or cannot be written, no table can be read, or a process was killed.
     """
     portions = corpus.portions(options.files, options.line_bytes)
+    if not portions:
+        raise UserError(f"{corpus.url}: its files of tables are empty")
     started = Manifest(corpus.url, fingerprint(corpus, tokenizer, options), tokenizer.fingerprint, len(portions))
     present = folder.manifest()
     if present is not None and present.fingerprint != started.fingerprint:
@@ -200,7 +202,10 @@ def _completed(started: Manifest, records: list[ShardRecord]) -> Manifest:
     tables = tuple(record.tables for record in records)
     broken = sum(record.broken for record in records)
     if not sum(tables):
-        raise UserError(f"{started.source}: none of {broken} tables can be read; the first: {reasons[0]}")
+        first = (
+            f"none of {broken} tables can be read; the first: {reasons[0]}" if reasons else "there are no tables in it"
+        )
+        raise UserError(f"{started.source}: {first}")
     return replace(
         started, tables=tables, pieces=sum(record.pieces for record in records), broken=broken, reasons=reasons
     )

@@ -142,8 +142,8 @@ def _pieces(run: AskedRun) -> Evaluation:
     learned = MaskedStream(corpus, masking, run.config.seed)
     targets = (learned[place]["target"] for place in range(min(len(learned), _COUNTED)))
     unigram = Unigram.of(targets, predictor.module.model.config.vocab_size)
-    found = {str(number): own for number, own in enumerate(predictions) if isinstance(own, PiecePrediction)}
-    return PieceEvaluation(found, unigram)
+    by_table = {str(number): own for number, own in enumerate(predictions) if isinstance(own, PiecePrediction)}
+    return PieceEvaluation(by_table, unigram)
 
 
 _EVALUATIONS: dict[str, Callable[[AskedRun], Evaluation]] = {

@@ -194,6 +194,14 @@ def test_what_is_no_corpus_of_this_vocabulary_is_one_line(
         built.manifest()
 
 
+@pytest.mark.parametrize(("lines", "problem"), [("", "files of tables are empty"), ("\n\n", "no tables in it")])
+def test_a_corpus_of_nothing_is_one_line(tmp_path: Path, tokenizer: CellTokenizer, lines: str, problem: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text(lines)
+    with pytest.raises(UserError, match=problem):
+        build_shards(Corpus(str(tmp_path / "in")), ShardFolder(str(tmp_path / "out")), tokenizer, SMALL)
+
+
 def test_a_corpus_of_broken_tables_is_one_line(tmp_path: Path, tokenizer: CellTokenizer) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("a,b\nc\n")
