@@ -28,7 +28,7 @@ from mate_cli.errors import UserError
 from mate_cli.launch import RANK_VARIABLES
 from mate_cli.overrides import quote, split
 
-TASKS = "hybridqa, hybridqa_reader, sample, sample_reader, sqa, tabfact, wtq"
+TASKS = "counterfactual, cs, hybridqa, hybridqa_reader, mlm, sample, sample_reader, sqa, synthetic, tabfact, wtq"
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"
 TEXT = st.text(st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30)
 

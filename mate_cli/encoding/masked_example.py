@@ -95,7 +95,15 @@ def _text(pieces: TablePieces, tokenizer: CellTokenizer, options: MaskingOptions
     else:
         fitting = (text for text in texts if options.min_text <= len(text) <= options.max_text)
         found = next(fitting, joined[: options.max_text])
-    return found[: options.max_tokens - 2]
+    return found[: _whole_words(tokenizer.is_continuation(found), options.max_tokens - 2)]
+
+
+def _whole_words(continues: np.ndarray, limit: int) -> int:
+    """How many pieces of a text fit ``limit``, as whole words; the limit where not even one word does."""
+    end = min(limit, len(continues))
+    while 0 < end < len(continues) and continues[end]:
+        end -= 1
+    return end or limit
 
 
 def _span(ids: np.ndarray, continues: np.ndarray, options: MaskingOptions, random: Random) -> np.ndarray:

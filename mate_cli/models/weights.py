@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import re
 import shutil
@@ -172,9 +173,10 @@ def write_model(model: MatePreTrainedModel, folder: Path) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    model.config.architectures = [type(model).__name__]
+    config = copy.copy(model.config)
+    config.architectures = [type(model).__name__]
     # Every field, so that another version's defaults cannot change the model.
-    (folder / "config.json").write_text(model.config.to_json_string(use_diff=False), encoding="utf-8")
+    (folder / "config.json").write_text(config.to_json_string(use_diff=False), encoding="utf-8")
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     try:
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})

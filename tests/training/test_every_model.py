@@ -13,7 +13,7 @@ from rich.console import Console
 
 from mate_cli import config as settings
 from mate_cli.catalogue import options
-from mate_cli.config import TrainConfig, active_schedule
+from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule
 from mate_cli.config_model import BENCH_HEADS
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.encoding.encode import encode, row_of
@@ -55,7 +55,8 @@ def test_it_learns_eight_examples_by_heart(name, eight):
     config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
     torch.manual_seed(0)
     model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
-    encoded = encode(eight, CellTokenizer(vocabulary), encoding_options(config.task, 512, model.config))
+    options = encoding_options(config.task, ScheduleConfig(max_tokens=512), model.config)
+    encoded = encode(eight, CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
     batch = collator([row_of(example, own.features) for example, own in zip(eight, encoded, strict=True)])
     module = TaskModule(model, CellSelection())
@@ -109,7 +110,7 @@ def test_a_linformer_reads_no_more_than_it_was_made_for():
     config = composed("backbone=tiny", "model=linformer", "schedule=smoke", "model.linformer.k=128")
     model, _, _ = starting_model(config, active_schedule(config), SILENT)
     assert model.tapas.encoder.layer[0].attention.self.seq_projection.weight.shape == (256, 128)
-    encoding_options(config.task, 256, model.config)
+    encoding_options(config.task, ScheduleConfig(max_tokens=256), model.config)
     with pytest.raises(UserError, match="max_tokens=257 is more than the 256 tokens") as caught:
-        encoding_options(config.task, 257, model.config)
+        encoding_options(config.task, ScheduleConfig(max_tokens=257), model.config)
     assert "\n" not in str(caught.value)

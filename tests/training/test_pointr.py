@@ -316,4 +316,4 @@ def test_the_analyses_read_what_was_answered(
     assert compared[2]["differences"]["EM"]["mean"] == pytest.approx(exact[1] - exact[0])
     reader = stages[1].removeprefix("reader=")
     assert mate("analyze", "analysis=errors", f"run={reader}") == 2
-    assert "is for cell selectors" in _one_line(capsys)
+    assert "a reader; name the folder that mate evaluate selector=" in _one_line(capsys)

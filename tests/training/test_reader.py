@@ -12,7 +12,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from mate_cli.config import HardwareConfig, PathsConfig, active_schedule, load_run_config
+from mate_cli.config import HardwareConfig, PathsConfig, ScheduleConfig, active_schedule, load_run_config
 from mate_cli.encoding.encode import encode, reading_row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
@@ -52,7 +52,7 @@ def test_it_learns_eight_examples_by_heart(head, cache):
     eight = [reading_examples(question)[0] for question in questions[:: len(questions) // 8][:8]]
     torch.manual_seed(0)
     model, vocabulary, _ = starting_model(config, schedule, SILENT)
-    options = encoding_options(config.task, 512, model.config)
+    options = encoding_options(config.task, ScheduleConfig(max_tokens=512), model.config)
     encoded = encode(eight, CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, "auto", "cpu")
     batch = collator([reading_row_of(example, own) for example, own in zip(eight, encoded, strict=True)])

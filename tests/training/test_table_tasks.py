@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from mate_cli.config import active_schedule
+from mate_cli.config import ScheduleConfig, active_schedule
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -66,7 +66,8 @@ def prepared(name: str, *words: str) -> tuple[TaskModule, Batch]:
     config = composed(f"task={name}", "backbone=tiny", "schedule=laptop", *words)
     torch.manual_seed(0)
     model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
-    encoded = encode(EIGHT[name], CellTokenizer(vocabulary), encoding_options(config.task, 256, model.config))
+    options = encoding_options(config.task, ScheduleConfig(max_tokens=256), model.config)
+    encoded = encode(EIGHT[name], CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
     rows = [row_of(example, own.features) for example, own in zip(EIGHT[name], encoded, strict=True)]
     return TaskModule(model, task_of(config.task)), collator(rows)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mate_cli.config import ScheduleConfig
 from mate_cli.models.configuration import MateConfig
 from mate_cli.training.splits import encoding_options
 from tests.training.conftest import TINY
@@ -27,10 +28,11 @@ def test_the_option_trains_and_its_run_is_evaluated_alike(mate, tmp_path):
 
 def test_the_number_of_sentences_means_nothing_where_all_are_taken():
     words = [("task.expansion=all", f"task.sentences={k}") for k in (0, 5)]
-    none, five = (encoding_options(composed(*own).task, 64, MateConfig()) for own in words)
+    short = ScheduleConfig(max_tokens=64)
+    none, five = (encoding_options(composed(*own).task, short, MateConfig()) for own in words)
     assert none == five
     assert none.sentences is None
-    assert encoding_options(composed("task.sentences=5").task, 64, MateConfig()).sentences == 5
+    assert encoding_options(composed("task.sentences=5").task, short, MateConfig()).sentences == 5
 
 
 def test_the_generated_table_is_long_enough():

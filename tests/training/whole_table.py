@@ -22,7 +22,7 @@ from hydra import compose, initialize_config_dir
 from rich.console import Console
 
 from mate_cli.catalogue import conf_folder
-from mate_cli.config import TrainConfig, active_schedule
+from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -78,7 +78,8 @@ def measure(example: Example, task: str, tokens: int, low_precision: bool) -> di
     config = _config(task, tokens)
     torch.manual_seed(0)
     model, vocabulary, new = starting_model(config, active_schedule(config), Console(quiet=True))
-    (encoded,) = encode([example], CellTokenizer(vocabulary), encoding_options(config.task, tokens, model.config))
+    options = encoding_options(config.task, ScheduleConfig(max_tokens=tokens), model.config)
+    (encoded,) = encode([example], CellTokenizer(vocabulary), options)
     batch = collator_for(model.config, config.model, "auto", "cpu", low_precision)([row_of(example, encoded.features)])
     module = TaskModule(model, task_of(config.task), Optimization(10, 1e-4, None, 0.1, 0.01), new)
     optimizer = module.configure_optimizers()["optimizer"]
