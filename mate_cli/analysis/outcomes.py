@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,7 @@ class TableOutcomes(Outcomes):
         if self.stage.config.task.kind == "entailment":
             right = right_by_group(self.examples, {name: int(own["label"]) for name, own in self.records.items()})
         elif self.is_sequential:
-            scores = self._sequence_scores()
+            scores = self._sequence_scores
             right = {"ALL": scores.questions, "SEQ": scores.sequences}
         else:
             found = verdicts(self.gold, {example.id: self.answer(example) for example in self.examples})
@@ -147,7 +147,7 @@ class TableOutcomes(Outcomes):
         return {name: values.astype(np.float64) for name, values in right.items()}
 
     def groups(self) -> dict[str, NDArray[np.int64]]:
-        return {"ALL": self._sequence_scores().conversation} if self.is_sequential else {}
+        return {"ALL": self._sequence_scores.conversation} if self.is_sequential else {}
 
     def cells(self, example: Example) -> list[Coordinate]:
         """The chosen cells; a verdict has none."""
@@ -158,6 +158,7 @@ class TableOutcomes(Outcomes):
         operator = self.records.get(example.id, {}).get("aggregation", "NONE")
         return answer_texts(example.table, self.cells(example), operator)
 
+    @cached_property
     def _sequence_scores(self) -> SequenceScores:
         return sequence_scores(self.examples, {e.id: self.cells(e) for e in self.examples if e.id in self.records})
 

@@ -60,6 +60,11 @@ class Batch:
     texts: list[str]
     answers: list[tuple[str, ...]]
 
+    @property
+    def encoder_inputs(self) -> dict[str, Any]:
+        """What every model reads, by the names of its arguments; what its head needs comes beside it."""
+        return {name: getattr(self, name) for name in ("input_ids", "token_types", "positions", "plan")}
+
     def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
         """The same batch on another device."""
         moved: dict[str, Any] = {name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()}

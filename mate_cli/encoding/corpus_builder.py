@@ -19,10 +19,8 @@ from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
 from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
-from mate_cli.tables.corpus import Broken, Corpus, CorpusTable, Portion
-
-HELD_OUT_TABLES = 64
-"""Fewer than these say little: a small corpus holds out a larger share, but at most half."""
+from mate_cli.tables.corpus import BYTES, FILES, Broken, Corpus, CorpusTable, Portion
+from mate_cli.tables.held_out import are_held_out, page_hashes
 
 _CELLS_AT_ONCE = 20_000
 _REASONS = 3
@@ -34,13 +32,13 @@ class CorpusOptions:
 
     Attributes:
         held_out: share of the tables for validation (the release's is one in a thousand); at least
-            ``HELD_OUT_TABLES``.
+            ``held_out.LEAST_TABLES``.
         files, line_bytes: how much of the corpus is a shard (``Corpus.portions``).
     """
 
     held_out: float = 0.001
-    files: int = 1000
-    line_bytes: int = 16 << 20
+    files: int = FILES
+    line_bytes: int = BYTES
 
 
 def fingerprint(corpus: Corpus, tokenizer: CellTokenizer, options: CorpusOptions) -> str:
@@ -97,11 +95,10 @@ def held_out(folder: ShardFolder, manifest: Manifest, share: float) -> tuple[tup
     Tables of one page share their texts, so they are held out together. A table is always on the same side for the
     same corpus.
     """
-    hashes = [_hashes(folder.read(number, manifest.vocabulary).pages) for number in range(manifest.shards)]
-    every = np.sort(np.concatenate(hashes))
-    wanted = min(max(round(share * len(every)), HELD_OUT_TABLES), len(every) // 2)
-    limit = every[wanted - 1] if wanted else 0
-    return tuple(tuple(np.flatnonzero((own <= limit) & (wanted > 0)).tolist()) for own in hashes)
+    hashes = [page_hashes(folder.read(number, manifest.vocabulary).pages) for number in range(manifest.shards)]
+    every = np.concatenate(hashes)
+    chosen = np.split(are_held_out(every, round(share * len(every))), np.cumsum([len(own) for own in hashes])[:-1])
+    return tuple(tuple(np.flatnonzero(own).tolist()) for own in chosen)
 
 
 @dataclass(frozen=True)
@@ -209,9 +206,3 @@ def _completed(started: Manifest, records: list[ShardRecord]) -> Manifest:
     return replace(
         started, tables=tables, pieces=sum(record.pieces for record in records), broken=broken, reasons=reasons
     )
-
-
-def _hashes(pages: list[str]) -> np.ndarray:
-    """uint64 ``[pages]``."""
-    digests = (hashlib.sha256(page.encode()).digest()[:8] for page in pages)
-    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeGuard
 
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
@@ -141,7 +141,7 @@ class Corpus:
 
     def _read_file(self, name: str, path: Path) -> CorpusTable:
         content = read_json(path) if name.endswith(".json") else None
-        if not (isinstance(content, dict) and "data" in content):
+        if not _is_of_wikipedia(content):
             return _alone(read_table(path), str(PurePosixPath(name).with_suffix("")))
         beside = f"/{name}".replace(f"/{_TABLES}/", f"/{_PASSAGES}/").removeprefix("/")
         passages: dict[str, str] = {}
@@ -204,10 +204,14 @@ def _may_hold_tables(name: str) -> bool:
     return path.suffix.lower() in _ENDINGS and _PASSAGES not in path.parts and not hidden
 
 
+def _is_of_wikipedia(content: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(content, dict) and "data" in content
+
+
 def _of_line(line: bytes, where: str) -> CorpusTable | Broken:
     try:
         content = json.loads(line)
-        if not (isinstance(content, dict) and "data" in content):
+        if not _is_of_wikipedia(content):
             return _checked(_alone(json_table(content, Path(where)), where))
         held = JsonObject(content, where)
         passages = parse_passages(held.object("passages"), {}) if "passages" in held else {}

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
@@ -43,21 +42,11 @@ class CellSelection(SeesAll):
     metric: str = "hits@1"
     title: str = "Hits@1"
 
-    def prepare_model(self, config: MateConfig) -> None:
-        config.kind = self.kind
-
     def scorable(self, rows: Any) -> np.ndarray:
         return np.asarray(rows["has_candidate"], dtype=bool)
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
-        logits: Tensor = model(
-            input_ids=batch.input_ids,
-            token_types=batch.token_types,
-            positions=batch.positions,
-            cell=batch.cell,
-            cells=len(batch.cell_document),
-            plan=batch.plan,
-        )
+        logits: Tensor = model(**batch.encoder_inputs, cell=batch.cell, cells=len(batch.cell_document))
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:

@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tasks.task import SeesAll, Verdict
 
@@ -34,21 +33,12 @@ class EntailmentTask(SeesAll):
     metric: str = "accuracy"
     title: str = "accuracy"
 
-    def prepare_model(self, config: MateConfig) -> None:
-        config.kind = self.kind
-
     def scorable(self, rows: Any) -> np.ndarray:
         return np.asarray(rows["label"]) >= 0
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
         examples = torch.arange(len(batch.ids), device=batch.document.device)
-        logits: Tensor = model(
-            input_ids=batch.input_ids,
-            token_types=batch.token_types,
-            positions=batch.positions,
-            first=torch.searchsorted(batch.document, examples),
-            plan=batch.plan,
-        )
+        logits: Tensor = model(**batch.encoder_inputs, first=torch.searchsorted(batch.document, examples))
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:

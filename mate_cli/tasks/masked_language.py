@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tasks.task import SeesAll, Verdict
 
@@ -41,20 +40,11 @@ class MaskedLanguage(SeesAll):
     metric: str = "masked_accuracy"
     title: str = "masked-token accuracy"
 
-    def prepare_model(self, config: MateConfig) -> None:
-        config.kind = self.kind
-
     def scorable(self, rows: Any) -> np.ndarray:
         return np.ones(len(rows), dtype=bool)
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
-        logits: Tensor = model(
-            input_ids=batch.input_ids,
-            token_types=batch.token_types,
-            positions=batch.positions,
-            masked=batch.masked,
-            plan=batch.plan,
-        )
+        logits: Tensor = model(**batch.encoder_inputs, masked=batch.masked)
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:

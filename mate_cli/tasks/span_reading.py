@@ -138,14 +138,7 @@ class SpanReading:
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
         spans = self._spans(batch)
-        logits: Tensor = model(
-            input_ids=batch.input_ids,
-            token_types=batch.token_types,
-            positions=batch.positions,
-            first=spans.first,
-            last=spans.last,
-            plan=batch.plan,
-        )
+        logits: Tensor = model(**batch.encoder_inputs, first=spans.first, last=spans.last)
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:

@@ -71,7 +71,8 @@ class TableQA(SeesAll):
         return "exact cells" if self.weak is None else "exact cells or result"
 
     def prepare_model(self, config: MateConfig) -> None:
-        config.kind, config.temperature = self.kind, self.temperature
+        SeesAll.prepare_model(self, config)
+        config.temperature = self.temperature
         config.num_aggregation_labels = 0 if self.weak is None else len(OPERATORS)
         config.init_cell_selection_weights_to_zero = self.zero_head
 
@@ -83,13 +84,7 @@ class TableQA(SeesAll):
         return has_cells if self.weak is None else has_cells | np.isfinite(np.asarray(rows["answer_value"]))
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> TableLogits:
-        logits: TableLogits = model(
-            input_ids=batch.input_ids,
-            token_types=batch.token_types,
-            positions=batch.positions,
-            grid=batch_grid(batch),
-            plan=batch.plan,
-        )
+        logits: TableLogits = model(**batch.encoder_inputs, grid=batch_grid(batch))
         return logits
 
     def losses(self, logits: TableLogits, batch: Batch) -> Tensor:

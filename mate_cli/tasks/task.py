@@ -82,6 +82,10 @@ class SeesAll:
     """Part of a ``Task`` that learns from the examples of a split and predicts them as they are, encoded like any."""
 
     __slots__ = ()
+    kind: str
+
+    def prepare_model(self, config: MateConfig) -> None:
+        config.kind = self.kind
 
     def encoding(self, options: EncodingOptions) -> EncodingOptions:
         return options

@@ -12,9 +12,9 @@ from mate_cli.analysis.outcomes import open_outcomes
 from mate_cli.catalogue import options
 from mate_cli.cli import main
 from mate_cli.config import PathsConfig
+from tests.test_config import FROM_A_RUN
 from tests.training.conftest import TINY
 
-FROM_A_RUN = ("with_statements", "without_sparse_pretraining")
 ABLATIONS = [option.name for option in options("ablation") if option.name not in FROM_A_RUN]
 
 

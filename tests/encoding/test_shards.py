@@ -20,6 +20,7 @@ from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
 from mate_cli.tables.corpus import Corpus, CorpusTable
+from mate_cli.tables.held_out import page_hashes
 
 SMALL = CorpusOptions(files=7)
 TABLES = 40
@@ -129,7 +130,7 @@ def test_the_pages_with_the_lowest_hashes_are_held_out(
     folder: Any = type("Folder", (), {"read": lambda self, number, vocabulary: Pages(number)})()
     rows = corpus_builder.held_out(folder, Manifest("", "", "", tables // 10), share)
     chosen = {pages[10 * shard + row] for shard, own in enumerate(rows) for row in own}
-    by_hash = sorted(pages, key=lambda page: int(corpus_builder._hashes([page])[0]))
+    by_hash = sorted(pages, key=lambda page: int(page_hashes([page])[0]))
     assert chosen == set(by_hash[:wanted])
 
 

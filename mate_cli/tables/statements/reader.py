@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import numpy as np
 
 from mate_cli.errors import UserError
 from mate_cli.tables.corpus import Broken, Corpus, CorpusTable
+from mate_cli.tables.held_out import are_held_out, page_hashes
 from mate_cli.tables.reading import release_seed
 from mate_cli.tables.split import Layout, Split
 from mate_cli.tables.statements.counterfactual import counterfactuals
@@ -24,7 +24,7 @@ from mate_cli.tables.statements.synthesis import Synthesizer
 from mate_cli.tables.table import Cell, Example, Table
 
 SPLITS = ("train", "dev")
-LEAST_HELD_OUT, SHARE_HELD_OUT = 64, 100
+SHARE_HELD_OUT = 100
 
 Group = tuple[Example, ...]
 """A true statement and a false one."""
@@ -97,23 +97,14 @@ class StatementReader:
 
 
 def held_out_pages(tables: Mapping[str, int]) -> set[str]:
-    """The pages whose tables are validated with: by the sha256 of their names, one table in 100.
-
-    Of few tables they are more, so that there are at least 64, but no more than half. Tables of one page are not
-    parted, for much is said of all of them.
+    """The pages whose tables are validated with: one table in 100, of few tables more (``tables.held_out``).
 
     Args:
         tables: page -> how many tables it has.
     """
-    total = sum(tables.values())
-    wanted = min(max(LEAST_HELD_OUT, total // SHARE_HELD_OUT), total // 2)
-    chosen, held = set(), 0
-    for page in sorted(tables, key=lambda name: hashlib.sha256(name.encode()).digest()):
-        if held >= wanted:
-            break
-        chosen.add(page)
-        held += tables[page]
-    return chosen
+    pages = [page for page, count in tables.items() for _ in range(count)]
+    chosen = are_held_out(page_hashes(pages), len(pages) // SHARE_HELD_OUT)
+    return {page for page, is_held_out in zip(pages, chosen, strict=True) if is_held_out}
 
 
 @lru_cache(maxsize=1)
