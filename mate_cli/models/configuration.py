@@ -10,6 +10,7 @@ from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
 HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
+POOLINGS = ("first", "text")
 KINDS = ("cell_selection", "span_reading", "table_qa", "entailment", "masked_language")
 SPAN_HEADS = ("mlp", "linear")
 
@@ -25,10 +26,13 @@ class MateConfig(PretrainedConfig):
         table_etc_radius: tokens on either side that a token attends to.
         text_only: of the type embeddings only the segment's is there (SAT).
         histogram_row: the input has a row of value counts at the bottom of the table (SAT).
+        pooling: what a label or an operator is read from, through the pooler: the first token, [CLS], as in BERT and
+            TAPAS, or the mean of the text's tokens (``text``), as in sentence encoders.
         kind: what the model predicts; max_span, span_head: of ``span_reading``, the longest span in pieces and what
             scores it.
         num_aggregation_labels, temperature, init_cell_selection_weights_to_zero: of ``table_qa``, the operators on
             cells (0: none), what token logits are divided by, and how the weights that score cells and columns start.
+        mentions: of ``entailment``, a second head tells which tokens of the text stand in the table.
     """
 
     model_type = "mate"
@@ -54,12 +58,14 @@ class MateConfig(PretrainedConfig):
     table_etc_radius: int = 84
     text_only: bool = False
     histogram_row: bool = False
+    pooling: str = "first"
     kind: str = "cell_selection"
     max_span: int = 20
     span_head: str = "mlp"
     num_aggregation_labels: int = 0
     temperature: float = 1.0
     init_cell_selection_weights_to_zero: bool = False
+    mentions: bool = False
 
     def pattern(self) -> Pattern:
         """Which tokens each head attends to.

@@ -92,11 +92,11 @@ class Encoder(nn.Module):
 
 
 class Pooler(nn.Module):
-    """tanh of a linear layer on each document's first token."""
+    """tanh of a linear layer on one state of each document, see ``MateModel.pool``."""
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
 
-    def forward(self, first_DH: Tensor) -> Tensor:
-        return torch.tanh(self.dense(first_DH))
+    def forward(self, states_DH: Tensor) -> Tensor:
+        return torch.tanh(self.dense(states_DH))

@@ -58,6 +58,24 @@ class MateModel(MatePreTrainedModel):
         """
         return self.encoder(self.embeddings(input_ids, token_types, positions), plan)
 
+    def pool(self, states: Tensor, token_types: Tensor, first: Tensor) -> Tensor:
+        """What labels and operators are read from.
+
+        Args:
+            states: float ``[tokens, hidden]``, as ``encode`` gives them; token_types: int64 ``[tokens, 7]``.
+            first: int64 ``[documents]``, the first token of each.
+
+        Returns:
+            ``[documents, hidden]``: the pooler of each first state, or of the mean state of each text.
+        """
+        if self.config.pooling == "first":
+            return self.pooler(states[first])
+        in_text = (token_types[:, :1] == 0).to(states.dtype)
+        document = document_of(first, len(states))
+        total = states.new_zeros(len(first), states.shape[1]).index_add(0, document, states * in_text)
+        count = in_text.new_zeros(len(first), 1).index_add(0, document, in_text)
+        return self.pooler(total / count.clamp(min=1))
+
     def forward(
         self,
         input_ids: Tensor,
@@ -87,7 +105,10 @@ class MateModel(MatePreTrainedModel):
         packed = self.encode(input_ids[keep], token_type_ids[keep], position_ids.expand_as(keep)[keep], plan)
         states = packed.new_zeros(*input_ids.shape, packed.shape[1])
         states[keep] = packed
-        return BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=self.pooler(states[:, 0]))
+        first = (keep.sum(1).cumsum(0) - keep.sum(1)).clamp(max=len(packed) - 1)  # the last may be all padding
+        return BaseModelOutputWithPooling(
+            last_hidden_state=states, pooler_output=self.pool(packed, token_type_ids[keep], first)
+        )
 
     def _positions(self, token_types: Tensor) -> Tensor:
         last = self.config.max_position_embeddings
@@ -103,3 +124,8 @@ class MateModel(MatePreTrainedModel):
         _, document = torch.unique(keep.nonzero()[:, 0], return_inverse=True)
         layout = Layout(document.cpu().numpy(), row, column, segment)
         return make_planner(self.config, backend, keep.device.type)(layout).to(keep.device)
+
+
+def document_of(first: Tensor, tokens: int) -> Tensor:
+    """The document of each token, int64 ``[tokens]``, from the first token of each document, int64 ``[documents]``."""
+    return torch.bucketize(torch.arange(tokens, device=first.device), first, right=True) - 1

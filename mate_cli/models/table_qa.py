@@ -97,7 +97,7 @@ class MateForTableQuestionAnswering(MatePreTrainedModel):
         # Few numbers: bfloat16 would cost digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))
-            return self.score(states, self.tapas.pooler(states[grid.first]), grid)
+            return self.score(states, self.tapas.pool(states, token_types, grid.first), grid)
 
     def score(self, states: Tensor, pooled: Tensor, grid: Grid) -> TableLogits:
         """The heads alone; states: float ``[T, H]``; pooled: float ``[D, H]``."""

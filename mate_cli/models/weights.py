@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
-from mate_cli.models.checkpoint import read_tensors, renamed, weight_files, written_whole
+from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, weight_files, written_whole
 from mate_cli.models.config_file import read_config
 from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.masked_language import MateForMaskedLM
@@ -125,12 +125,16 @@ def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
       MiniLM that row is five times as long as the others and turns every token into the same state in a layer
       or two. Positions start again in every cell, so each cell would lose its first word.
 
+    Where the model pools otherwise than the checkpoint's did, its pooler starts as the identity.
+
     Raises:
         UserError: no weights, an unreadable file, tensors whose shapes do not fit, or no BERT encoder in it.
     """
     own = model.state_dict()
     stored = renamed(read_tensors(folder), own)
     fitting = {name: tensor for name, tensor in stored.items() if name in own}
+    if model.config.pooling != "first" and read_config(folder).pooling != model.config.pooling:
+        fitting |= identity_pooler(own)
     _check_shapes(fitting, own, folder)
     report = LoadReport(
         _source(folder),

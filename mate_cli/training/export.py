@@ -95,8 +95,9 @@ def public_command(command: Sequence[str]) -> str | None:
 
 
 def is_tapas(config: MateConfig) -> bool:
-    """Whether TAPAS's classes compute what the model does: all tokens see all, and all type tables are there."""
-    return config.heads == "full" and not config.text_only and not config.histogram_row
+    """Whether TAPAS's classes compute what the model does: all see all, [CLS] is pooled, all type tables are there."""
+    pools_first = config.pooling == "first" or not (config.kind == "entailment" or config.num_aggregation_labels)
+    return config.heads == "full" and pools_first and not config.text_only and not config.histogram_row
 
 
 def _public_words(words: Sequence[str]) -> Iterator[str]:

@@ -68,6 +68,7 @@ def starting_model(
     model_config = _random_config(config.backbone) if is_random else read_config(folder)
     CellTokenizer(folder).check_fits(model_config.vocab_size)
     choose_attention(model_config, config.model, schedule.max_tokens)
+    model_config.pooling = config.backbone.pooling or model_config.pooling
     model_config.hidden_dropout_prob = schedule.dropout
     model_config.attention_probs_dropout_prob = schedule.attention_dropout
     task_of(config.task, schedule).prepare_model(model_config)

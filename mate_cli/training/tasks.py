@@ -37,7 +37,7 @@ def _table_qa(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
 
 
 def _entailment(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:
-    return EntailmentTask()
+    return EntailmentTask(mentions=schedule.mentions if schedule else 0.0)
 
 
 def _masked_language(config: TaskConfig, schedule: ScheduleConfig | None) -> Task:

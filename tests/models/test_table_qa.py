@@ -26,7 +26,12 @@ from tests.models.test_variants import SMALL_VARIANT
 from tests.tasks.packed_tables import FULL, padded_batch, table_row
 
 Config = Callable[..., MateConfig]
-TASKS = {"sqa": TableQA(), "wtq": TableQA(0.2, weak=WeakSupervision()), "tabfact": EntailmentTask()}
+TASKS = {
+    "sqa": TableQA(),
+    "wtq": TableQA(0.2, weak=WeakSupervision()),
+    "tabfact": EntailmentTask(),
+    "mentions": EntailmentTask(mentions=0.5),
+}
 POOLER = {"tapas.pooler.dense.weight", "tapas.pooler.dense.bias"}
 
 

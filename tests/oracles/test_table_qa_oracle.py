@@ -14,7 +14,7 @@ from torch import Tensor
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.cell_selection import mean_by_cell
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.entailment import MateForSequenceClassification
+from mate_cli.models.entailment import MateForSequenceClassification, StatementLogits
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
 from mate_cli.tasks.entailment import EntailmentTask
 from mate_cli.tasks.table_qa import TableQA, batch_grid, cell_probabilities, selection_loss
@@ -158,7 +158,7 @@ def test_tabfact(vectors: Any, meta: dict[str, Any], batch: Batch) -> None:
     pooled = torch.tensor(vectors["in_pooled"], requires_grad=True)
     logits = model.classifier(pooled)
     assert_close(logits, vectors["tabfact__logits_cls"])
-    loss = EntailmentTask().losses(logits, batch).mean()
+    loss = EntailmentTask().losses(StatementLogits(logits, torch.empty(0)), batch).mean()
     assert loss.item() == pytest.approx(meta["tabfact"]["total_loss"], rel=1e-6)
     assert_close(gradients(loss, pooled)[0], vectors["tabfact__grad_pooled"])
 
