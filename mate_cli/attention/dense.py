@@ -12,6 +12,7 @@ from torch import Tensor
 from mate_cli.attention.eager import attend_documents, document_masks
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import DocumentPlan
+from mate_cli.attention.precision import kernel_precision
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,12 @@ class DensePlan(DocumentPlan):
         default_factory=dict, init=False, compare=False, repr=False
     )
 
-    def masks_for(self, kinds: tuple[Kind, ...], dtype: torch.dtype) -> dict[Kind, list[Tensor | None]]:
-        """Additive masks (0 or -inf) of every document, ``[n, n]`` in ``dtype``; None where all is allowed."""
+    def masks_for(self, kinds: tuple[Kind, ...], qkv: Tensor) -> dict[Kind, list[Tensor | None]]:
+        """Additive masks (0 or -inf) of every document, ``[n, n]``, for ``qkv``; None where all is allowed."""
         for kind in kinds:
-            if (kind, dtype) not in self.masks:
-                self.masks[kind, dtype] = [_additive(m, dtype) for m in document_masks(self, (kind,))[kind]]
-        return {kind: self.masks[kind, dtype] for kind in kinds}
+            if (kind, qkv.dtype) not in self.masks:
+                self.masks[kind, qkv.dtype] = [_additive(m, qkv) for m in document_masks(self, (kind,))[kind]]
+        return {kind: self.masks[kind, qkv.dtype] for kind in kinds}
 
 
 def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
@@ -39,16 +40,22 @@ def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float 
     """
     if dropout:
         raise ValueError("dense has no attention dropout")
-    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv.dtype), _attend)
+    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv), _attend)
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         mask = mask[None, None]
-    return F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask)[0]
+    own = (part[None].to(_precision(query, query.shape[1])) for part in (query, key, value))
+    with torch.autocast(query.device.type, enabled=False):
+        return F.scaled_dot_product_attention(*own, attn_mask=mask)[0].to(query.dtype)
 
 
-def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+def _additive(mask: Tensor | None, qkv: Tensor) -> Tensor | None:
     if mask is None:
         return None
-    return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, -torch.inf)
+    return torch.zeros_like(mask, dtype=_precision(qkv, len(mask))).masked_fill_(~mask, -torch.inf)
+
+
+def _precision(tensor: Tensor, queries: int) -> torch.dtype:
+    return kernel_precision(tensor, queries) if tensor.device.type == "cpu" else tensor.dtype

@@ -18,12 +18,10 @@ from torch import Tensor
 
 from mate_cli.attention.lines import DenseBlock, GroupPlan, LineClass, RaggedPlan
 from mate_cli.attention.pattern import Pattern
+from mate_cli.attention.precision import at_least_float, kernel_precision
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
-
-# From this many queries on the kernel takes 256 of them at a time, and bf16 is no slower than 32 bits.
-_LONG = 768
 
 
 def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
@@ -108,11 +106,7 @@ def _merge_questions(group: _Group, of_lines: list[Tensor]) -> list[Tensor]:
 def _backward(
     qkv: Tensor, output: Tensor, grad_output: Tensor, log_sums: list[Tensor], plan: RaggedPlan, pattern: Pattern
 ) -> Tensor:
-    """Gradient of ``qkv``.
-
-    Short blocks are computed in 32 bits at least: in bf16 the kernel takes up to three times as long on them,
-    and errs more.
-    """
+    """Gradient of ``qkv``."""
     grad = _blank(plan, qkv, qkv.shape[1])
     forward, backward = _groups(plan, pattern, qkv, output), _groups(plan, pattern, grad, grad_output)
     remaining = iter(log_sums)
@@ -129,9 +123,9 @@ def _backward(
 def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], plan: RaggedPlan) -> Tensor:
     """Fill the rows of table tokens in ``grad.qkv``; return those of the questions, ``[documents * G, 3 * width]``."""
     width = group.output.shape[1]
-    of_question = grad.qkv.new_zeros(*plan.question_index.shape, 3 * width, dtype=_at_least_float(group.qkv))
+    of_question = grad.qkv.new_zeros(*plan.question_index.shape, 3 * width, dtype=at_least_float(group.qkv))
     for lines in group.plan.classes:
-        precision = _precision(group.qkv, lines.queries)
+        precision = kernel_precision(group.qkv, lines.queries)
         query, key, value = _line_inputs(group, lines, precision)
         states, grad_states = (_line_queries(g, lines, precision) for g in (group, grad))
         grads = _flash_backward(
@@ -149,21 +143,12 @@ def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], pla
 
 
 def _backward_dense(block: DenseBlock, group: _Group, grad: _Group, log_sum: Tensor) -> None:
-    precision = _precision(group.qkv, block.query_end - block.query_start)
+    precision = kernel_precision(group.qkv, block.query_end - block.query_start)
     query, key, value, states = (x.to(precision) for x in _dense_views(group, block))
     *targets, grad_states = _dense_views(grad, block)
     grads = _flash_backward(grad_states.to(precision), query, key, value, states, log_sum, 0.0, False)
     for target, gradient in zip(targets, grads, strict=True):
         target.add_(gradient)
-
-
-def _precision(tensor: Tensor, queries: int) -> torch.dtype:
-    """What to compute the gradients of a block in."""
-    return tensor.dtype if queries >= _LONG else _at_least_float(tensor)
-
-
-def _at_least_float(tensor: Tensor) -> torch.dtype:
-    return torch.promote_types(tensor.dtype, torch.float32)
 
 
 def _blank(plan: RaggedPlan, like: Tensor, width: int) -> Tensor:
