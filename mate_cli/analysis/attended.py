@@ -57,7 +57,8 @@ class Attended:
             # One example at a time: the probabilities of the longest one bound the memory.
             loader = batch_loader(self.rows, collator, loader_workers(hardware), batch_size=1)
             batches = progress.track(loader, len(self.rows), description="examples")
-            return attention_flow(self.model.to(device).eval(), (batch.to(device) for batch in batches))
+            model = torch.nn.Module.to(self.model, device).eval()  # Hugging Face's own has no usable type
+            return attention_flow(model, (batch.to(device) for batch in batches))
 
 
 def open_attended(config: AnalyzeConfig, console: Console) -> Attended:

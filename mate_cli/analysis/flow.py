@@ -19,7 +19,7 @@ from torch import Tensor
 from mate_cli.attention.plan import DocumentPlan
 from mate_cli.encoding.batch import Batch
 from mate_cli.errors import UserError
-from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.model import MateModel, MatePreTrainedModel
 from mate_cli.models.pattern_attention import PatternAttention
 
 
@@ -93,7 +93,9 @@ def attention_flow(model: MatePreTrainedModel, batches: Iterable[Batch]) -> Flow
     Raises:
         UserError: no table has a body.
     """
-    layers = [layer.attention.self for layer in model.base_model.encoder.layer]
+    encoder = model.base_model
+    assert isinstance(encoder, MateModel)
+    layers = [layer.attention.self for layer in encoder.encoder.layer]
     kinds = tuple(group.kind for group in layers[0].pattern.groups for _ in range(group.heads))
     sums = _Sums(np.zeros((len(layers), len(kinds), len(TARGETS))))
     with torch.inference_mode(), _observed(layers, sums.attend):
@@ -101,7 +103,7 @@ def attention_flow(model: MatePreTrainedModel, batches: Iterable[Batch]) -> Flow
             assert isinstance(batch.plan, DocumentPlan)
             documents = [ids.T for ids in batch.token_types[:, [2, 1, 0]].split(batch.plan.pieces)]
             sums.begin(documents)
-            model.base_model.encode(**batch.encoder_inputs)
+            encoder.encode(**batch.encoder_inputs)
     return sums.flow(kinds)
 
 
