@@ -70,7 +70,7 @@ EXAMPLES = {
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
         (
             "mate analyze analysis=flow run=runs/my-run",
-            "where attention goes from a table, by layer and head; a heat map",
+            "where the attention of tables goes; a heat map",
         ),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
     ),
