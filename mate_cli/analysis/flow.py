@@ -95,7 +95,7 @@ def attention_flow(model: MatePreTrainedModel, batches: Iterable[Batch]) -> Flow
     """
     encoder = model.base_model
     assert isinstance(encoder, MateModel)
-    layers = [layer.attention.self for layer in encoder.encoder.layer]
+    layers = [module for module in encoder.encoder.modules() if isinstance(module, PatternAttention)]
     kinds = tuple(group.kind for group in layers[0].pattern.groups for _ in range(group.heads))
     sums = _Sums(np.zeros((len(layers), len(kinds), len(TARGETS))))
     with torch.inference_mode(), _observed(layers, sums.attend):
