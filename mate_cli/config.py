@@ -19,7 +19,7 @@ import yaml
 from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from mate_cli.config_analysis import SUBJECTS, AnalysisConfig
+from mate_cli.config_analysis import SUBJECTS, TASK_READERS, AnalysisConfig
 from mate_cli.config_bench import BenchConfig
 from mate_cli.config_model import BENCH_HEADS, HEADS, BackboneConfig, ModelConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
@@ -224,7 +224,9 @@ class AnalyzeConfig:
 
     analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
     run: str | None = key(
-        None, "errors: run folder, of a reader the folder of a pipeline's answers; robustness: run folder", text=True
+        None,
+        "errors: run folder, of a reader the folder of a pipeline's answers; robustness, flow: run folder",
+        text=True,
     )
     runs: list[str] | None = key(None, "compare: folders like that, the first of which the others are held against")
     task: TaskConfig | None = None
@@ -232,7 +234,7 @@ class AnalyzeConfig:
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
-    schedule: str | None = key(None, "coverage: schedule whose max_tokens counts; null: the task's default")
+    schedule: str | None = key(None, "coverage, flow: schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training (sample needs none)", text=True)
     split: str = key("dev", "which part of the data", choices=SPLITS)
     to: str = key("./analysis", "folder for what is written", text=True)
@@ -240,7 +242,11 @@ class AnalyzeConfig:
     def missing(self) -> list[str]:
         """A line where it is not said what to look at."""
         subject = SUBJECTS.get(self.analysis.name)
-        return [f"{subject} is missing: write {subject}=..."] if subject and getattr(self, subject) is None else []
+        if subject is None or getattr(self, subject) is not None:
+            return []
+        if self.analysis.name != "flow":
+            return [f"{subject} is missing: write {subject}=..."]
+        return [] if self.task is not None else ["run is missing: write run=..., or task=NAME with backbone=..."]
 
     def problems(self) -> list[str]:
         """What is given belongs to the analysis; the schedule exists."""
@@ -252,15 +258,19 @@ class AnalyzeConfig:
         ]
         if self.runs is not None and len(self.runs) == 1:
             found.append(f"runs=[{self.runs[0]}]: nothing to compare it with")
-        if self.analysis.name == "coverage":
+        if self.analysis.name == "flow" and self.run is None:
+            found += bench_only_problems(self.model)
+        if self.analysis.baseline_only and self.run is not None:
+            found.append("analysis.baseline_only looks at no run: leave out run, and add task=NAME")
+        if self.analysis.name in TASK_READERS:
             return found + self._task_problems()
-        alone = {"task": self.task, "schedule": self.schedule}
-        return found + [f"{name} belongs to analysis=coverage" for name, own in alone.items() if own is not None]
+        alone, readers = {"task": self.task, "schedule": self.schedule}, " or ".join(TASK_READERS)
+        return found + [f"{name} belongs to analysis={readers}" for name, own in alone.items() if own is not None]
 
     def _task_problems(self) -> list[str]:
         if self.task is not None:
             return schedule_problems(self)
-        alone = {"data_dir": self.data_dir, "schedule": self.schedule}
+        alone = {"data_dir": self.data_dir if self.run is None else None, "schedule": self.schedule}
         return [f"{name} says how to read a task: add task=NAME" for name, value in alone.items() if value is not None]
 
 

@@ -8,8 +8,17 @@ from omegaconf import MISSING
 
 from mate_cli.config_rules import key
 
-# Each analysis, and the key that says what it looks at; coverage takes a task, or none.
-SUBJECTS = {"coverage": None, "errors": "run", "compare": "runs", "approximation": None, "robustness": "run"}
+# Each analysis, and the key that says what it looks at.
+SUBJECTS = {
+    "coverage": None,
+    "errors": "run",
+    "compare": "runs",
+    "approximation": None,
+    "robustness": "run",
+    "flow": "run",
+}
+# Those that read a task: coverage generates tables where none is named, flow takes a run's own.
+TASK_READERS = ("coverage", "flow")
 
 PERTURBATIONS = ("rows", "columns", "distractors")
 
@@ -24,10 +33,11 @@ class AnalysisConfig:
     depths: list[int] = key([1, 2, 4, 8], "approximation: layers of the networks", low=1)
     maps: int = key(2, "approximation: random maps that each depth is trained on", low=1)
     sample: int = key(100, "errors: how many wrong answers are drawn", low=1)
-    seed: int = key(0, "errors, robustness: of what is drawn", low=0)
+    seed: int = key(0, "errors, robustness: of what is drawn; flow: of random weights", low=0)
     perturbations: list[str] = key(
         list(PERTURBATIONS),
         "robustness: rows and columns are shuffled, distractors are rows of other tables",
         choices=PERTURBATIONS,
     )
     distractors: float = key(0.5, "robustness: rows added, as a share of the table's own; at least one", above=0)
+    baseline_only: bool = key(False, "flow: uniform attention alone, which needs a task and no weights")

@@ -68,6 +68,10 @@ EXAMPLES = {
         ("mate analyze analysis=coverage", "what bucketed attention sees of generated tables of 512 to 16384 tokens"),
         ("mate analyze task=hybridqa data_dir=data/hybridqa analysis.radii=[42,128]", "of the tables of HybridQA"),
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
+        (
+            "mate analyze analysis=flow run=runs/my-run",
+            "where the attention of tables goes; a heat map",
+        ),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
     ),
     "export": (

@@ -152,10 +152,28 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     console.print(f"{config.to}: {files}", highlight=False, markup=False)
 
 
+def _flow(config: AnalyzeConfig, console: Console) -> None:
+    """Where the attention of a table's tokens goes, beside a uniform one."""
+    import sys
+    from pathlib import Path
+
+    from mate_cli.analysis.attended import open_attended
+    from mate_cli.reporting.flow import FlowReport, flow_tables, write_flow
+
+    attended = open_attended(config, console)
+    report = FlowReport(attended.title, attended.flow(config.hardware, console), attended.is_papers)
+    for table in flow_tables(report):
+        console.print(table)
+    console.print(report.caption)
+    files = write_flow(report, Path(config.to), sys.argv[1:])
+    console.print(f"{config.to}: {', '.join(files)}", highlight=False, markup=False)
+
+
 _ANALYSES = {
     "coverage": _coverage,
     "errors": _errors,
     "compare": _compare,
     "approximation": _approximation,
     "robustness": _robustness,
+    "flow": _flow,
 }

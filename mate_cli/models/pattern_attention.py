@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mate_cli.attention import Pattern, Plan, attend
+from mate_cli.attention.eager import EagerPlan, eager_probabilities
 from mate_cli.models.configuration import MateConfig
 
 
@@ -54,3 +55,7 @@ class PatternAttention(SelfAttention):
 
     def forward(self, states_TH: Tensor, plan: Plan) -> Tensor:
         return attend(self.qkv(states_TH), plan, self.pattern, self.dropout)
+
+    def probabilities(self, states_TH: Tensor, plan: EagerPlan) -> list[Tensor]:
+        """What each head attends to: of each document ``[heads, n, n]``, queries before keys; no dropout."""
+        return eager_probabilities(self.qkv(states_TH), plan, self.pattern)

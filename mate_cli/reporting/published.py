@@ -1,4 +1,4 @@
-"""What others report on HybridQA: constants to stand beside our own figures, each with its source. All per cent."""
+"""What the paper and others report: constants to stand beside our own figures, each with its source. All per cent."""
 
 from __future__ import annotations
 
@@ -46,3 +46,8 @@ HYBRIDQA = (
     Published("MITQA", _PRIMEQA, {"dev": {"Total": (65.0, 72.0)}}),
     Published("Human", _MATE, {"test": {"Total": (88.2, 93.5)}}),  # checklist 92
 )
+
+# Table 7 of the paper, ordered as mate_cli.analysis.flow.TARGETS (checklist 103, 104): what tokens of tables attend
+# to on WikiTableQuestions' dev split, in a dense TAPAS and in a uniform attention matrix.
+FLOW_ATTENTION = (12.45, 37.08, 3.89, 1.72, 23.59, 3.51, 13.16, 4.60)
+FLOW_UNIFORM = (0.28, 3.66, 2.94, 0.51, 68.18, 4.02, 18.84, 1.57)

@@ -118,7 +118,7 @@ def test_the_command_on_a_trained_run(trained, tmp_path, capsys):
         ([], "run is missing: write run=..."),
         (["run=RUN", "analysis.perturbations=[rows,cells]"], "cells"),
         (["run=RUN", "analysis.distractors=0"], "analysis.distractors=0.0: must be above 0"),
-        (["run=RUN", "analysis=coverage"], "run belongs to analysis=errors or robustness"),
+        (["run=RUN", "analysis=coverage"], "run belongs to analysis=errors or robustness or flow"),
     ],
 )
 def test_what_is_refused(trained, capsys, words, message):

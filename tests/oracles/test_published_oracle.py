@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mate_cli.metrics.hybridqa import GROUPS
-from mate_cli.reporting.published import HYBRIDQA
+from mate_cli.reporting.published import FLOW_ATTENTION, FLOW_UNIFORM, HYBRIDQA
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper.tex"
 MACROS = {"pointr": "PointR", "model": "MATE", "sat": "SAT", "tapas": "TAPAS", "linformer": "Linformer"}
@@ -37,3 +37,11 @@ def test_every_row_of_the_paper_is_here_as_it_is_there() -> None:
                 start = 6 * number + 2 * place
                 pair = tuple(float(figure) for figure in figures[start : start + 2] if figure)
                 assert ours[name].figures.get(split, {}).get(group, ()) == pair
+
+
+def test_the_attention_flow_is_the_papers() -> None:
+    """Table 7: ratio, attention and uniform attention close each of its eight rows."""
+    table = PAPER.read_text().split(r"\label{tab:attention}")[0].rsplit(r"\midrule" + "\n\\texttt{[CLS]}", 1)[1]
+    rows = re.sub(r"\\textbf|[{}]", "", table.split(r"\bottomrule")[0]).split(r"\\")
+    figures = [[float(cell) for cell in row.split("&")[-2:]] for row in rows if "&" in row]
+    assert tuple(zip(*figures, strict=True)) == (FLOW_ATTENTION, FLOW_UNIFORM)

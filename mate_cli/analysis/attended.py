@@ -1,0 +1,134 @@
+"""Which model attends to which tables: a run's or a backbone's; for the baselines alone, none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mate_cli.analysis.flow import Flow, attention_flow, uniform_flow
+from mate_cli.config import AnalyzeConfig, HardwareConfig, ModelConfig, TrainConfig, active_schedule, load_run_config
+from mate_cli.encoding.batch import Collator
+from mate_cli.errors import UserError
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.variants import make_planner
+from mate_cli.training.data import batch_loader
+from mate_cli.training.devices import loader_workers, resolve_devices
+from mate_cli.training.predictor import Predictor
+from mate_cli.training.run_folder import RunFolder
+from mate_cli.training.splits import data_source, encoding_options, open_split
+from mate_cli.training.starting_model import encoding_model, starting_model
+from mate_cli.training.tasks import task_of
+
+_PAPERS = ("wtq", "dev")
+_UNSEEN = {
+    "linformer": "attends to projections of the whole input, not to its tokens",
+    "table_etc": "attends to global tokens that are not in the input",
+    "bucketed": "attends in buckets, an approximation without probabilities",
+}
+
+
+@dataclass(frozen=True)
+class Attended:
+    """A model, or None, and the encoded examples that it reads, as ``row_of`` gives them.
+
+    Attributes:
+        is_papers: whether the examples are those of the paper's table.
+    """
+
+    title: str
+    is_papers: bool
+    model: MatePreTrainedModel | None
+    rows: Any
+
+    def flow(self, hardware: HardwareConfig, console: Console) -> Flow:
+        """Where its attention goes, in 32 bits, on the GPU where the hardware has one."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            if self.model is None:
+                return uniform_flow(progress.track(self.rows, description="examples"))
+            device = "cuda" if resolve_devices(hardware).device_type == "cuda" else "cpu"
+            collator = Collator(make_planner(self.model.config, "eager"))
+            # One example at a time: the probabilities of the longest one bound the memory.
+            loader = batch_loader(self.rows, collator, loader_workers(hardware), batch_size=1)
+            batches = progress.track(loader, len(self.rows), description="examples")
+            model = torch.nn.Module.to(self.model, device).eval()  # Hugging Face's own has no usable type
+            return attention_flow(model, (batch.to(device) for batch in batches))
+
+
+def open_attended(config: AnalyzeConfig, console: Console) -> Attended:
+    """What the configuration names: a run, or a task with a backbone.
+
+    Raises:
+        UserError: the model or the data is not there, its attention cannot be seen, or the task reads no tables.
+    """
+    if config.run is not None:
+        return _of_run(config, config.run, console)
+    return _baseline(config, console) if config.analysis.baseline_only else _of_backbone(config, console)
+
+
+def _of_run(config: AnalyzeConfig, run: str, console: Console) -> Attended:
+    trained = load_run_config(run)
+    asked = _Asked(config, trained if config.task is None else config)
+    _check_seen(trained.model, f"run={run}: model={trained.model.name}")
+    folder = RunFolder(Path(run))
+    model = Predictor(folder, trained, config.hardware).module.model
+    return asked.attended(folder.path.resolve().name, folder.best_model, model.config, model, console)
+
+
+def _of_backbone(config: AnalyzeConfig, console: Console) -> Attended:
+    asked = _Asked(config, config)
+    _check_seen(config.model, f"model={config.model.name}")
+    torch.manual_seed(config.analysis.seed)
+    named = TrainConfig(task=asked.task, model=config.model, backbone=config.backbone)
+    model, vocabulary, _ = starting_model(named, active_schedule(config), console)
+    name = Path(config.backbone.path).expanduser().resolve().name if config.backbone.path else config.backbone.name
+    return asked.attended(f"{name} as {config.model.name}", vocabulary, model.config, model, console)
+
+
+def _baseline(config: AnalyzeConfig, console: Console) -> Attended:
+    asked = _Asked(config, config)
+    vocabulary, model_config = encoding_model(config.backbone, config.model, active_schedule(config).max_tokens)
+    return asked.attended("no model", vocabulary, model_config, None, console)
+
+
+class _Asked:
+    """The split that is looked at; data that is not there is told before a model is loaded.
+
+    Args:
+        reads: says which task, by which schedule; a run's own configuration or that of the command.
+    """
+
+    def __init__(self, config: AnalyzeConfig, reads: TrainConfig | AnalyzeConfig) -> None:
+        assert reads.task is not None
+        self.task, self.schedule, self.paths = reads.task, active_schedule(reads), config.paths
+        if self.task.kind == "span_reading":
+            raise UserError(
+                f"task={self.task.name} reads single cells, and flows are between those of tables; name another task"
+            )
+        self.data = data_source(self.task, config.split, config.data_dir or reads.data_dir, config.paths)
+
+    def attended(
+        self,
+        name: str,
+        vocabulary: Path,
+        model_config: MateConfig,
+        model: MatePreTrainedModel | None,
+        console: Console,
+    ) -> Attended:
+        options = encoding_options(self.task, self.schedule, model_config)
+        source = task_of(self.task).source(self.data, training=False)
+        rows = open_split(source, vocabulary, options, self.paths, console).dataset
+        title, is_papers = f"{name}, {self.task.name} {self.data.split}", (self.data.reader, self.data.split) == _PAPERS
+        return Attended(title, is_papers, model, rows)
+
+
+def _check_seen(model: ModelConfig, name: str) -> None:
+    reason = _UNSEEN.get(model.heads) or _UNSEEN.get(model.attention.backend)
+    if reason:
+        raise UserError(f"{name} {reason}; flows are seen in mate, tapas and sat")
