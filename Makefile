@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 # Two workers with one thread each: more threads than cores make every test slower.
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
-.PHONY: help demo test test-slow test-oracles test-gpu lint types checks format pictures wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -49,6 +49,9 @@ checks: lint types test ## what to run before a commit
 
 pictures: $(READY) ## draw docs/pictures anew, from the masks and plans that the models use
 	$(VENV)/bin/python docs/pictures.py
+
+costs: $(READY) ## write the tables of docs/hardware.md anew, from conf/ and the formula of mate bench
+	$(VENV)/bin/python docs/costs.py
 
 wheel: $(READY) ## build dist/mate_cli-*.whl
 	rm -rf dist

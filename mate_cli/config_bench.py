@@ -11,7 +11,7 @@ from mate_cli.config_rules import key
 DEVICES = ("auto", "cpu", "cuda")
 DTYPES = ("fp32", "bf16")
 LAYOUTS = ("grid", "long", "wide", "square", "mixed")
-MEASURES = ("speed", "flops", "memory")
+MEASURES = ("speed", "flops", "memory", "largest_batch")
 MODES = ("forward", "training")
 SIZES = ("tiny", "minilm", "base", "large")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -21,8 +23,19 @@ def code(guide: Path) -> list[str]:
     return re.findall(r"`([^`]+)`", text)
 
 
+def script(name: str) -> ModuleType:
+    """A script of docs/, imported."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_there_are_guides() -> None:
-    assert {guide.name for guide in GUIDES} >= {"architecture.md", "adding-a-model.md"}
+    assert {guide.name for guide in GUIDES} >= {"architecture.md", "adding-a-model.md", "hardware.md", "scaling.md"}
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
@@ -51,12 +64,7 @@ def test_every_command_and_target_exists(guide: Path) -> None:
 
 
 def test_the_pictures_are_small_and_drawn_by_the_script(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs" / "pictures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    pictures = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pictures)
-    pictures.main(tmp_path)
+    script("pictures").main(tmp_path)
     shipped = {file.name: file.stat().st_size for file in (ROOT / "docs" / "pictures").iterdir()}
     assert shipped.keys() == {file.name for file in tmp_path.iterdir()}
     assert all(size < 100_000 for size in shipped.values())
@@ -74,3 +82,18 @@ def test_the_figures_of_the_guide_are_measured() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert f"sees {shares[0]}% of the pairs of one column" in text
     assert f"and {shares[1]}% at 8192" in text
+
+
+def test_the_tables_of_costs_are_those_of_the_script(tmp_path: Path) -> None:
+    guide, copy = ROOT / "docs" / "hardware.md", tmp_path / "hardware.md"
+    copy.write_text(
+        re.sub(r"(-->\n)\|.*?(<!-- end)", r"\1\2", guide.read_text(encoding="utf-8"), flags=re.DOTALL), "utf-8"
+    )
+    assert copy.read_text(encoding="utf-8") != guide.read_text(encoding="utf-8")
+    script("costs").main(copy)
+    assert copy.read_text(encoding="utf-8") == guide.read_text(encoding="utf-8")
+
+
+def test_every_profile_is_told_of() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "hardware.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {file.stem for file in (ROOT / "conf" / "hardware").glob("*.yaml")} <= set(rows)

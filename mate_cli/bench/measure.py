@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+import torch
 
-from mate_cli.bench.budget import Budget
+from mate_cli.bench.budget import GIB, Budget
 from mate_cli.bench.contenders import contender
 from mate_cli.bench.flops import counted_flops
+from mate_cli.bench.largest_batch import largest_batch
+from mate_cli.bench.layouts import documents
 from mate_cli.bench.memory import MemoryServer
 from mate_cli.bench.peak_rate import peak_rate
 from mate_cli.bench.point import Point
@@ -41,12 +44,16 @@ def measure(
     timed_works = {name: works[name] for name in models.get("speed", []) if name in works}
     times = interleave(timed_works, suite.rounds, suite.point_seconds)
     for name, seconds in times.items():
-        records[name] |= _speed(seconds, times) | _utilisation(works[name], float(np.median(seconds)))
+        records[name] |= _speed(seconds, times) | _rates(works[name], float(np.median(seconds)))
     works.clear()
     timed_works.clear()
     gc.collect()  # leave the memory to the process that measures it
+    if point.device == "cuda":
+        torch.cuda.empty_cache()
     for name in models.get("memory", []):
         _add_memory(records[name], point, budget, server)
+    for name in models.get("largest_batch", []):
+        _add_largest_batch(records[name], point, budget, server)
     _compare_memory(records)
     return list(records.values())
 
@@ -85,10 +92,13 @@ def _speed(seconds: list[float], times: dict[str, list[float]]) -> Record:
     return found
 
 
-def _utilisation(work: Work, seconds: float) -> Record:
-    """Model FLOPs utilisation: those the pattern needs, over what the device could do in that time."""
+def _rates(work: Work, seconds: float) -> Record:
+    """Tokens a second, padding not counted, and model FLOPs utilisation: those that the pattern needs, over what the
+    device could do in that time."""
+    tokens = sum(len(table.document) for table in documents(work.point))
     rate, flops = peak_rate(work.point), work.flops(needed=True)
-    return {"mfu": flops / seconds / rate} if rate and flops else {}
+    utilisation = {"mfu": flops / seconds / rate} if rate and flops else {}
+    return {"tokens_per_second": tokens / seconds, **utilisation}
 
 
 def _add_memory(record: Record, point: Point, budget: Budget, server: MemoryServer) -> None:
@@ -101,6 +111,20 @@ def _add_memory(record: Record, point: Point, budget: Budget, server: MemoryServ
         record["peak_bytes"] = found["bytes"]
     else:
         record["left_out"]["memory"] = found["error"]
+
+
+def _add_largest_batch(record: Record, point: Point, budget: Budget, server: MemoryServer) -> None:
+    reasons: list[str] = []
+
+    def peak(batch: int) -> float | None:
+        found = server.peak(record["model"], replace(point, batch=batch))
+        reasons.append(found.get("error", f"one example takes more than {budget.memory:.2f} GiB"))
+        return found.get("bytes")
+
+    if found := largest_batch(peak, budget.memory * GIB):
+        record["largest_batch"] = found
+    else:
+        record["left_out"]["largest_batch"] = reasons[0]
 
 
 def _compare_memory(records: dict[str, Record]) -> None:

@@ -82,6 +82,7 @@ def _lengths(lengths: list[int]) -> str:
 COLUMNS: dict[str, Cell] = {
     "time": lambda r: show.seconds(r["seconds"]["median"]),
     "quartiles": lambda r: f"[{show.seconds(r['seconds']['q1'])}, {show.seconds(r['seconds']['q3'])}]",
+    "tokens/s": lambda r: f"{r['tokens_per_second']:,.0f}",
     "x limit": lambda r: show.ratio(r["time_over_limit"]["median"]),
     "faster than hf_tapas": lambda r: show.ratio(r["speedup"]["hf_tapas"]["median"]),
     "faster than dense_sdpa": lambda r: show.ratio(r["speedup"]["dense_sdpa"]["median"]),
@@ -92,6 +93,7 @@ COLUMNS: dict[str, Cell] = {
     "needed": lambda r: show.flops(r["flops"]["needed"]),
     "memory": lambda r: show.memory(r["peak_bytes"]),
     "memory x limit": lambda r: show.ratio(r["peak_over_limit"]),
+    "largest batch": lambda r: str(r["largest_batch"]),
 }
 
 

@@ -196,3 +196,5 @@ def quieten_lightning() -> None:
     warnings.filterwarnings("ignore", message=".*predict returned None.*")
     warnings.filterwarnings("ignore", message=".*Experiment logs directory.*")
     warnings.filterwarnings("ignore", message=".*Checkpoint directory.*")
+    # Logits may be a view: nothing writes into them.
+    warnings.filterwarnings("ignore", message=".*FSDP2-wrapped module.*returned a view.*")

@@ -229,15 +229,13 @@ def _version(package: str) -> str | None:
         return None
 
 
-# Settings that say where and how a run is carried out, not what it computes. Of the hardware, the precision does.
-_CIRCUMSTANCES = {"resume", "overwrite", "paths", "logger", "name"} | {
-    f"hardware.{name}" for name in ("name", "accelerator", "devices", "nodes", "strategy", "micro_batch", "workers")
-}
+# Settings that say where and how a run is carried out, not what it computes.
+_CIRCUMSTANCES = {"resume", "overwrite", "paths", "logger", "name"}
 
 
 def _differences(stored: Any, current: Any, key: str = "") -> list[str]:
     """Dotted keys whose values differ between two plain configurations."""
-    if key in _CIRCUMSTANCES:
+    if key in _CIRCUMSTANCES or (key.startswith("hardware.") and key != "hardware.precision"):
         return []
     if isinstance(stored, dict) and isinstance(current, Mapping):
         found: list[str] = []

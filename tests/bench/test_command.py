@@ -46,6 +46,7 @@ def test_a_bench_writes_numbers_tables_and_figures(bench: Mate, capsys: pytest.C
     mate = by_model(256)["mate"]
     assert mate["seconds"]["q1"] <= mate["seconds"]["median"] <= mate["seconds"]["q3"]
     assert len(mate["samples"]) == 3
+    assert mate["tokens_per_second"] == pytest.approx(256 / mate["seconds"]["median"])
     assert set(mate["speedup"]) == {"hf_tapas", "dense_sdpa"}
     assert mate["flops"]["counted"] == pytest.approx(mate["flops"]["formula"], rel=0.01)
     assert mate["flops"]["needed"] <= mate["flops"]["formula"]
@@ -58,6 +59,22 @@ def test_a_bench_writes_numbers_tables_and_figures(bench: Mate, capsys: pytest.C
     shown = capsys.readouterr().out
     assert "3/3  tiny forward fp32, grid 1 x 256\n" in shown
     assert shown.endswith("tables and figures: bench/report.md\n")
+
+
+def test_the_largest_batch_grows_with_the_memory_that_it_may_take(
+    bench: Mate, memory_server: MemoryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_run, "MemoryServer", lambda threads: memory_server)
+    monkeypatch.setattr(memory_server, "close", lambda: None)
+    words = ("models=[limit]", "lengths=[512]", "modes=[training]", "measures=[largest_batch]", "layers=1")
+    found = []
+    for memory in (0.03, 0.12):
+        assert bench(*words, f"memory={memory}", "overwrite=true") == 0
+        found.append(by_model(512)["limit"]["largest_batch"])
+    assert 2 < 2 * found[0] < found[1] < 40 * found[0]
+    assert f"| 512 | limit | {found[1]} |" in Path("bench/report.md").read_text(encoding="utf-8")
+    assert bench(*words, "memory=0.0001", "overwrite=true") == 0
+    assert by_model(512)["limit"]["left_out"] == {"largest_batch": "one example takes more than 0.00 GiB"}
 
 
 def test_who_is_left_out_is_named_with_the_reason(

@@ -1,0 +1,146 @@
+"""Writes the tables of docs/hardware.md: `make costs`.
+
+FLOPs of the paper's runs by the formula of `mate bench`, and the time they take on each profile of conf/hardware at
+a share of the peak that data sheets state. Nothing here is measured.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra import compose, initialize_config_dir
+
+from mate_cli.bench.flops import FLASH_BACKWARD, attention_flops, linear_flops
+from mate_cli.bench.layouts import documents, packed
+from mate_cli.bench.pairs import COUNTED_HEADS, full_pairs, needed_pairs
+from mate_cli.bench.peak_rate import PEAKS
+from mate_cli.bench.point import Point
+from mate_cli.bench.sparse_products import sparse_products
+from mate_cli.config import HardwareConfig, TrainConfig, active_schedule, conf_folder
+from mate_cli.diagnosis import register_schemas, typed
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.variants import make_planner
+from mate_cli.training.starting_model import choose_attention
+
+# Of the peak; the times that the paper states (appendix) come to 23% to 51% of that of its 32 TPU v3 cores.
+SHARE = 0.3
+LAYERS, SIZE = 24, "large"
+GPUS, GPUS_OF_A_MACHINE = ("A100", "H100"), 8
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training of the paper: BERT-large, inputs as long as its schedule allows.
+
+    Attributes:
+        days: what the paper says it took on 32 cores of TPU v3; None where it says nothing.
+    """
+
+    title: str
+    words: tuple[str, ...]
+    days: float | None = None
+
+
+RUNS = (
+    Run("pre-training", ("task=mlm",), 2),
+    Run("pre-training, Linformer", ("task=mlm", "model=linformer", "schedule=paper_linformer"), 12),
+    Run("HybridQA, selector", ("task=hybridqa",), 1),
+    Run("HybridQA, reader", ("task=hybridqa_reader",), 0.25),
+    Run("SQA", ("task=sqa",)),
+    Run("WTQ", ("task=wtq",)),
+    Run("TabFact", ("task=tabfact",)),
+)
+
+
+def main(guide: Path) -> None:
+    """Put today's tables in place of those between the marks of the guide."""
+    text = guide.read_text(encoding="utf-8")
+    for name, lines in (("runs", run_table()), ("profiles", profile_table())):
+        table = "\n".join(lines)
+        text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\n\g<2>", text, flags=re.DOTALL)
+        assert found == 1, name
+    guide.write_text(text, encoding="utf-8")
+
+
+def run_table() -> Iterator[str]:
+    """FLOPs of each run, of its exact pattern and with full attention, and what the paper's time says of its share."""
+    yield "| run | `mate train` | steps x batch x tokens | PFLOP | with full attention | paper | of the peak |"
+    yield "|---|---|---|---|---|---|---|"
+    for run in RUNS:
+        config = composed(*run.words)
+        schedule = active_schedule(config)
+        flops, full = training_flops(config), training_flops(config, full=True)
+        size = f"{schedule.steps:,} x {schedule.batch} x {schedule.max_tokens}"
+        told = ("–", "–")
+        if run.days is not None:
+            told = duration(run.days * 86400), f"{100 * flops / (run.days * 86400 * 32 * PEAKS['TPU v3', 'bf16']):.0f}%"
+        cells = (run.title, f"`{' '.join(run.words)}`", size, f"{flops / 1e15:,.0f}", f"{full / flops - 1:+.0%}", *told)
+        yield f"| {' | '.join(cells)} |"
+
+
+def profile_table() -> Iterator[str]:
+    """The time of each run at ``SHARE`` of the peak of each profile whose devices have a data sheet."""
+    yield f"| `hardware=` | devices | {' | '.join(run.title for run in RUNS)} |"
+    yield "|---|---|" + "---|" * len(RUNS)
+    flops = [training_flops(composed(*run.words)) for run in RUNS]
+    for file in sorted((conf_folder() / "hardware").glob("*.yaml")):
+        hardware = HardwareConfig(**yaml.safe_load(file.read_text(encoding="utf-8")))
+        for devices, peak in peaks(hardware):
+            times = [duration(work / (SHARE * peak)) for work in flops]
+            yield f"| `{hardware.name}` | {devices} | {' | '.join(times)} |"
+
+
+def peaks(hardware: HardwareConfig) -> Sequence[tuple[str, float]]:
+    """The devices of a profile in words, and their FLOP/s together; of a GPU profile, for some GPUs."""
+    if hardware.accelerator == "gpu":
+        number = hardware.devices or GPUS_OF_A_MACHINE
+        return [(f"{number} {gpu}", number * PEAKS[gpu, "bf16"]) for gpu in GPUS]
+    if hardware.accelerator == "tpu":
+        chip, number = f"TPU {hardware.name.split('_')[1]}", (hardware.devices or 1) * hardware.nodes
+        return [(f"{number} {chip}", number * PEAKS[chip, "bf16"])]
+    return []
+
+
+def training_flops(config: TrainConfig, full: bool = False) -> float:
+    """FLOPs of a run, every input as long as may be and a table of 6 columns; embeddings and heads left out."""
+    schedule = active_schedule(config)
+    point = Point(SIZE, LAYERS, "grid", schedule.max_tokens, 1, "training", "bf16", "cpu")
+    hidden, heads, _ = point.dimensions
+    layout, model = (
+        packed(documents(point)),
+        MateConfig(hidden_size=hidden, num_hidden_layers=LAYERS, num_attention_heads=heads),
+    )
+    choose_attention(model, config.model, schedule.max_tokens)
+    if full:
+        attention = attention_flops(point, heads * full_pairs(layout), FLASH_BACKWARD)
+    elif model.heads in COUNTED_HEADS:
+        attention = attention_flops(point, needed_pairs(model.pattern(), layout), FLASH_BACKWARD)
+    else:
+        products = sparse_products(make_planner(model, "auto", "cpu")(layout), model, point)
+        attention = sum(product.forward * (1 + product.backward) for product in products)
+    return (linear_flops(point, schedule.max_tokens) + attention) * (schedule.steps or 0) * schedule.batch
+
+
+def duration(seconds: float) -> str:
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:,.0f} days"
+
+
+@cache
+def composed(*words: str) -> TrainConfig:
+    register_schemas()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        config: Any = typed(compose("train", list(words)))
+    assert isinstance(config, TrainConfig)
+    return config
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "hardware.md")
