@@ -26,7 +26,7 @@ from mate_cli.config_rules import key, none_given, problems, several_given, unkn
 from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
-ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
+ACCELERATORS = ("auto", "cpu", "gpu", "tpu", "xla_cpu")
 LOGGERS = ("csv", "wandb")
 OUTPUTS = ("rich", "json")
 PRECISIONS = ("auto", "32", "bf16-mixed")

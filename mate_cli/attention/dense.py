@@ -32,20 +32,14 @@ class DensePlan(DocumentPlan):
 
 
 def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``.
+    """See ``attend``."""
 
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
-    """
-    if dropout:
-        raise ValueError("dense has no attention dropout")
-    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv.dtype), _attend)
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        mask = None if mask is None else mask[None, None]
+        batch = (query[None], key[None], value[None])
+        return F.scaled_dot_product_attention(*batch, attn_mask=mask, dropout_p=dropout)[0]
 
-
-def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    if mask is not None:
-        mask = mask[None, None]
-    return F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask)[0]
+    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv.dtype), attend)
 
 
 def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:

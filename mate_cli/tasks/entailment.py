@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -37,15 +36,14 @@ class EntailmentTask(SeesAll):
         return np.asarray(rows["label"]) >= 0
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
-        examples = torch.arange(len(batch.ids), device=batch.document.device)
-        logits: Tensor = model(**batch.encoder_inputs, first=torch.searchsorted(batch.document, examples))
+        logits: Tensor = model(**batch.encoder_inputs, first=batch.first)
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:
         return F.cross_entropy(logits, batch.label, reduction="none", ignore_index=-1)
 
     def predictions(self, logits: Tensor, batch: Batch) -> list[Entailment]:
-        probability, label = logits.softmax(1).max(1)
+        probability, label = logits[: len(batch.ids)].softmax(1).max(1)
         return [Entailment(*own) for own in zip(batch.ids, label.tolist(), probability.tolist(), strict=True)]
 
     def verdicts(self, predictions: Sequence[Entailment], batch: Batch) -> list[Verdict]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytorch_lightning as pl
 
+from mate_cli.attention import widest_shape
 from mate_cli.config import HardwareConfig, TrainConfig, active_schedule
 from mate_cli.errors import UserError
 from mate_cli.models.weights import load_model
@@ -41,12 +42,14 @@ class Predictor:
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware)
         self.module = TaskModule(model, task_of(config.task))
         self.options = encoding_options(config.task, active_schedule(config), model.config)
+        on_xla = self.devices.device_type == "xla"
         self.collator = collator_for(
             model.config,
             config.model,
             config.model.attention.backend,
             self.devices.device_type,
             self.devices.low_precision,
+            widest_shape(hardware.micro_batch, self.options.max_tokens) if on_xla else None,
         )
 
     def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:
