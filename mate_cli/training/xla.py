@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import pickle
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,6 +80,13 @@ def seed_xla(seed: int) -> None:
     import torch_xla
 
     torch_xla.manual_seed(seed % 2**31)
+
+
+def gather_objects(own: Any) -> list[Any]:
+    """What each replica has, by rank."""
+    import torch_xla.core.xla_model as xm
+
+    return [pickle.loads(other) for other in xm.rendezvous("objects", pickle.dumps(own))]
 
 
 class XLAProcessor(XLAAccelerator):
@@ -160,14 +168,34 @@ _rank = _ThreadRank()
 class Replicas(XLAStrategy):
     """Lightning's strategy for several devices where two of them are threads of one process, as on TPU v2 and v3.
 
-    Lightning keeps one rank a process: the last thread's, so that no logger may be left that writes. And batches go
-    to their device as on one device alone: Lightning's loader for XLA cannot take ours apart.
+    Lightning keeps one rank a process: the last thread's, so that no logger may be left that writes. Batches go to
+    their device as on one device alone, for Lightning's loader for XLA cannot take ours apart. Sums over the replicas
+    are part of the program, where Lightning's make it wait.
+
+    Args:
+        expected: how many replicas the batch was divided among.
     """
+
+    def __init__(self, expected: int) -> None:
+        super().__init__()
+        self.expected = expected
 
     def setup_distributed(self) -> None:
         super().setup_distributed()
         _rank.set(self.global_rank)
         rank_zero_only.rank = _rank
+        if self.world_size != self.expected:
+            raise UserError(
+                f"the runtime has {self.world_size} replicas, and the profile's hardware.devices times hardware.nodes "
+                f"are {self.expected}: take the profile of this TPU"
+            )
+
+    def reduce(self, output: Any, group: Any = None, reduce_op: Any = "mean") -> torch.Tensor:
+        """The sum or the mean of a number over the replicas."""
+        import torch_xla.core.xla_model as xm
+
+        total = xm.all_reduce("sum", torch.as_tensor(output, device=self.root_device))
+        return total / self.world_size if reduce_op in ("mean", "avg") else total
 
     def process_dataloader(self, dataloader: DataLoader[Any]) -> Any:
         return dataloader
@@ -188,7 +216,7 @@ def trainer_arguments(devices: Devices) -> dict[str, Any]:
     return {
         "accelerator": XLAProcessor() if devices.accelerator == "xla_cpu" else "tpu",
         "devices": devices.devices,
-        "strategy": Replicas() if devices.devices > 1 else "auto",
+        "strategy": Replicas(devices.world_size) if devices.replicas else "auto",
         "plugins": [MixedPrecision()] if mixed else None,
     }
 
