@@ -65,10 +65,10 @@ class HardwareConfig:
 
     def problems(self) -> list[str]:
         """What PyTorch does on processors and GPUs alone is asked of no other device."""
-        if self.accelerator != "tpu":
+        if self.accelerator not in ("tpu", "xla_cpu"):
             return []
         asked = {"strategy=fsdp": self.strategy == "fsdp", "recompute=true": self.recompute}
-        return [f"{name} is for processors and GPUs; leave it out on a TPU" for name, own in asked.items() if own]
+        return [f"{name} is for processors and GPUs; leave it out on XLA devices" for name, own in asked.items() if own]
 
 
 @dataclass
