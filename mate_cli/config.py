@@ -48,6 +48,15 @@ class PathsConfig:
     runs: str = key("./runs", "folder that holds the run folders", text=True)
     cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
 
+    def problems(self) -> list[str]:
+        """Folders are of a file system: runs are renamed into place, caches are mapped into memory."""
+        named = {"runs": self.runs, "cache": self.cache}
+        return [
+            f"{name}={value} is an address, not a folder; mount the bucket and name the mount (docs/tpu.md)"
+            for name, value in named.items()
+            if value is not None and "://" in value
+        ]
+
 
 @dataclass
 class HardwareConfig:

@@ -22,7 +22,7 @@ from mate_cli.config_rules import problems, unknown_name
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.errors import UserError
 
-SHIPPED = {"model": 13, "ablation": 11, "backbone": 18, "task": 11, "hardware": 5, "logger": 2, "analysis": 5}
+SHIPPED = {"model": 13, "ablation": 11, "backbone": 18, "task": 11, "hardware": 12, "logger": 2, "analysis": 5}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
 FROM_A_RUN = ("with_statements", "without_sparse_pretraining")  # ablations that start from another run

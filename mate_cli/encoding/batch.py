@@ -38,7 +38,7 @@ class Batch:
         characters: int64 ``[tokens, 2]``, the characters of each token's word in the text of its cell; rows without
             spans have none, ``[0, 2]``.
         masked: int64 ``[masked]``, the tokens of this batch that are to be predicted; target: what they were, likewise;
-            both empty in rows of other tasks.
+            both empty in rows of other tasks; num_masked: how many they are.
         ids: the ids of the examples.
         plan: what the attention backend needs.
         texts: the text of each cell, ``[cells]``, and answers, those of each example; empty where rows have no spans.
@@ -61,6 +61,7 @@ class Batch:
     characters: Tensor
     masked: Tensor
     target: Tensor
+    num_masked: int
     ids: list[str]
     plan: Plan
     texts: list[str]
@@ -83,8 +84,7 @@ class Batch:
         """
         host: dict[str, Any] = {name: value.cpu() for name, value in self._tensors()}
         examples, cells = len(self.ids), int((host["cell_document"] < len(self.ids)).sum())
-        masked = int((host["target"] >= 0).sum())
-        for length, names in ((examples, _OF_EXAMPLES), (cells, _OF_CELLS), (masked, _OF_MASKED)):
+        for length, names in ((examples, _OF_EXAMPLES), (cells, _OF_CELLS), (self.num_masked, _OF_MASKED)):
             host.update({name: host[name][:length] for name in names})
         return replace(self, **host)
 
@@ -146,6 +146,7 @@ class Collator:
             characters=torch.from_numpy(_characters(rows)),
             masked=torch.from_numpy(_masked(rows, lengths)),
             target=torch.from_numpy(_targets(rows)),
+            num_masked=sum(len(row.get("target", ())) for row in rows),
             ids=[str(row["id"]) for row in rows],
             plan=self.planner(self.layout(rows)),
             texts=[str(text) for row in rows for text in row.get("texts", ())],

@@ -54,13 +54,15 @@ def collator_for(
     device: str,
     low_precision: bool = False,
     shape: FixedShape | None = None,
+    masked: int = 0,
 ) -> Collator:
     """What makes batches for a model, with the plans of its attention; ``autotune`` without a trial is ``auto``.
 
     Args:
         shape: of all batches, where the device asks for one.
+        masked: how many masked tokens a document has at most, where there is a shape.
     """
     buckets = Buckets(config.bucketed.global_size, config.bucketed.radius)
     chosen = "auto" if backend == "autotune" else backend
     planner = make_planner(model, chosen, device, buckets, low_precision)
-    return Collator(planner) if shape is None else FixedCollator(planner, shape)
+    return Collator(planner) if shape is None else FixedCollator(planner, shape, masked)

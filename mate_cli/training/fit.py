@@ -23,7 +23,7 @@ from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressRepor
 from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
-from mate_cli.training.fixed_shape import shape_of
+from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
@@ -98,6 +98,7 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     backend, on_xla = training_backend(config, schedule, devices.device_type), devices.device_type == "xla"
     check_data(config)
     if on_xla:
+        check_fixed(config.task)
         start_xla(cache_folder(config.paths))
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
@@ -108,17 +109,23 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
         console.print(f"autotune: {backend} is the fastest attention backend here")
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)
     shape = shape_of((rows.train, rows.dev), micro_batch, options.max_tokens) if on_xla else None
+    masked = most_masked(config.task, options.max_tokens) if on_xla else 0
     data = TaskDataModule(
         rows.train,
         rows.dev,
         rows.scorable,
-        collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision, shape),
+        collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision, shape, masked),
         schedule.batch,
         micro_batch,
         steps,
         config.seed,
         loader_workers(config.hardware, devices.devices),
     )
+    if devices.replicas and schedule.validate_every and steps % schedule.validate_every:
+        raise UserError(
+            f"validate_every={schedule.validate_every} does not divide {steps} steps, and on several XLA devices no "
+            "validation can follow the last step: set it to a divisor"
+        )
     optimization = Optimization(
         steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay, schedule.bias_correction
     )
@@ -151,7 +158,9 @@ def _fit(job: Job, console: Console) -> None:
         job.folder.set_status("failed", error=f"{type(error).__name__}: {error}")
         raise
     seconds, clamped = round(time.monotonic() - started, 1), job.module.clamped_ids
-    job.folder.set_status("trained", step=job.steps, seconds=seconds, clamped_ids=clamped)
+    # Replicas have modules of their own, and no number of theirs comes back from them.
+    facts = {} if job.devices.replicas else {"clamped_ids": clamped}
+    job.folder.set_status("trained", step=job.steps, seconds=seconds, **facts)
     if clamped:
         console.print(
             f"{clamped} row or column indices lay beyond their embedding tables and were clamped in the look-up"

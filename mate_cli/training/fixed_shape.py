@@ -7,9 +7,31 @@ from typing import Any
 
 from mate_cli.attention import FixedShape, widest_shape
 from mate_cli.attention.blocks import BLOCK, window_needed
+from mate_cli.config import TaskConfig
 from mate_cli.encoding.batch import layout_of
+from mate_cli.errors import UserError
+
+FIXED_KINDS = ("cell_selection", "entailment", "masked_language")
+"""Kinds of task whose losses have one shape; the others count spans, columns or numbers of each batch."""
 
 _LAYOUT = ["input_ids", "row", "column", "segment"]
+
+
+def check_fixed(task: TaskConfig) -> None:
+    """
+    Raises:
+        UserError: the task is one of those that XLA devices would compile anew for each batch.
+    """
+    if task.kind not in FIXED_KINDS:
+        raise UserError(
+            f"task={task.name} ({task.kind}) has other shapes for each batch and runs on no XLA device yet: "
+            f"use a GPU or hardware=cpu; there are {', '.join(FIXED_KINDS)}"
+        )
+
+
+def most_masked(task: TaskConfig, max_tokens: int) -> int:
+    """Masked tokens of an example, at most."""
+    return max(1, round(task.masking.share * max_tokens)) if task.kind == "masked_language" else 0
 
 
 def shape_of(rows: Any, documents: int, max_tokens: int) -> FixedShape:

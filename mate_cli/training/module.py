@@ -102,7 +102,7 @@ class TaskModule(pl.LightningModule):
         losses = self.task.losses(self(batch), batch)
         scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
         if scorable is None:
-            self._stream_losses += len(losses)
+            self._stream_losses += batch.num_masked
         # A tensor: XLA compiles some numbers into the program.
         share = torch.tensor(self.trainer.world_size / max(1 if scorable is None else scorable, 1))
         loss = losses.sum() * share.to(losses)

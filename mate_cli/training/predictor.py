@@ -15,6 +15,7 @@ from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.fit import quieten_lightning
+from mate_cli.training.fixed_shape import check_fixed, most_masked
 from mate_cli.training.module import TaskModule
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import encoding_options
@@ -43,6 +44,8 @@ class Predictor:
         self.module = TaskModule(model, task_of(config.task))
         self.options = encoding_options(config.task, active_schedule(config), model.config)
         on_xla = self.devices.device_type == "xla"
+        if on_xla:
+            check_fixed(config.task)
         self.collator = collator_for(
             model.config,
             config.model,
@@ -50,6 +53,7 @@ class Predictor:
             self.devices.device_type,
             self.devices.low_precision,
             widest_shape(hardware.micro_batch, self.options.max_tokens) if on_xla else None,
+            most_masked(config.task, self.options.max_tokens) if on_xla else 0,
         )
 
     def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:
