@@ -10,6 +10,7 @@ import sys
 
 import pytest
 import torch
+from rich.console import Console
 from safetensors.torch import load_file
 
 from mate_cli.attention import widest_shape
@@ -18,8 +19,10 @@ from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.models.encoder import Intermediate
 from mate_cli.tasks.cell_selection import CellSelection
+from mate_cli.training import fit
 from mate_cli.training.backend import collator_for
 from mate_cli.training.callbacks import Checkpoints
+from mate_cli.training.evaluate import AskedRun
 from mate_cli.training.module import TaskModule
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import encoding_options
@@ -187,3 +190,23 @@ def test_two_replicas_come_to_the_weights_of_one(tmp_path, cache):
     expected, got = weights(one), weights(two)
     for key in expected:
         torch.testing.assert_close(got[key], expected[key], rtol=0, atol=1e-6)
+
+
+def top_cells(hardware, runs, cache):
+    """The best cell of each question of dev, after 40 steps."""
+    words = ("backbone=tiny", "schedule=smoke", "task.schedules.smoke.steps=40", "task.schedules.smoke.validate_on=6")
+    paths = (f"paths.runs={runs}", f"paths.cache={cache}")
+    config = composed(f"hardware={hardware}", "hardware.precision='32'", *words, *paths)
+    console = Console(quiet=True)
+    folder = fit.train(config, console)
+    predictions = AskedRun(folder, config, config.hardware, "dev", None, False, console).predict()
+    return {question: own.cells[0] for question, own in predictions.items()}
+
+
+def test_the_same_cells_are_best_as_on_the_cpu(tmp_path, cache):
+    on_cpu, on_xla = (top_cells(hardware, tmp_path / hardware, cache) for hardware in ("cpu", "xla_cpu"))
+    assert on_cpu.keys() == on_xla.keys()
+    assert len(on_cpu) > 100
+    assert len(set(on_cpu.values())) > 3, "a model that has learned nothing says nothing"
+    same = sum(on_cpu[question] == on_xla[question] for question in on_cpu)
+    assert same >= 0.99 * len(on_cpu)
