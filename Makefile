@@ -5,7 +5,10 @@ READY := $(VENV)/.ready
 # Two workers with one thread each: more threads than cores make every test slower.
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
-.PHONY: help demo test test-slow test-oracles test-gpu lint types checks format pictures costs wheel clean
+XLA_VENV := .venv-xla
+XLA_READY := $(XLA_VENV)/.ready
+
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -29,6 +32,20 @@ test-slow: $(READY) ## the tests that train, kill and resume
 test-gpu: $(READY) ## the tests that need a CUDA GPU
 	$(VENV)/bin/python -c 'import torch; assert torch.cuda.is_available(), "make test-gpu needs a CUDA GPU"'
 	$(VENV)/bin/python -m pytest -m gpu
+
+# The versions of constraints.txt, but the torch that torch-xla loads with, without CUDA's libraries (tests/cuda_stubs.py).
+$(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
+	@echo "building $(XLA_VENV) (two minutes, 3.4 GB)"
+	@$(PYTHON) -m venv $(XLA_VENV)
+	@grep -v '^torch==' constraints.txt > $(XLA_VENV)/requirements.txt
+	@$(XLA_VENV)/bin/python -m pip install --quiet --no-deps --requirement $(XLA_VENV)/requirements.txt torch==2.9.0 \
+		torch_xla==2.9.0 absl-py==2.5.1 nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90
+	@$(XLA_VENV)/bin/python -m pip install --quiet --no-deps --editable .
+	@$(XLA_VENV)/bin/python tests/cuda_stubs.py
+	@touch $@
+
+test-xla: $(XLA_READY) ## the tests on torch-xla, without a TPU, in an environment of their own
+	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU $(XLA_VENV)/bin/python -m pytest -m xla
 
 test-oracles: $(READY) ## the tests against recorded reference outputs in ../shared
 	@test -d ../shared || { echo "make test-oracles needs ../shared beside this checkout"; exit 1; }
@@ -58,5 +75,5 @@ wheel: $(READY) ## build dist/mate_cli-*.whl
 	PIP_CONSTRAINT=constraints.txt $(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean: ## remove the environment and every cache; runs/ stays
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(XLA_VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

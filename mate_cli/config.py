@@ -26,7 +26,7 @@ from mate_cli.config_rules import key, none_given, problems, several_given, unkn
 from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
-ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
+ACCELERATORS = ("auto", "cpu", "gpu", "tpu", "xla_cpu")
 LOGGERS = ("csv", "wandb")
 OUTPUTS = ("rich", "json")
 PRECISIONS = ("auto", "32", "bf16-mixed")
@@ -48,6 +48,15 @@ class PathsConfig:
     runs: str = key("./runs", "folder that holds the run folders", text=True)
     cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
 
+    def problems(self) -> list[str]:
+        """Folders are of a file system: runs are renamed into place, caches are mapped into memory."""
+        named = {"runs": self.runs, "cache": self.cache}
+        return [
+            f"{name}={value} is an address, not a folder; mount the bucket and name the mount (docs/tpu.md)"
+            for name, value in named.items()
+            if value is not None and "://" in value
+        ]
+
 
 @dataclass
 class HardwareConfig:
@@ -65,10 +74,10 @@ class HardwareConfig:
 
     def problems(self) -> list[str]:
         """What PyTorch does on processors and GPUs alone is asked of no other device."""
-        if self.accelerator != "tpu":
+        if self.accelerator not in ("tpu", "xla_cpu"):
             return []
         asked = {"strategy=fsdp": self.strategy == "fsdp", "recompute=true": self.recompute}
-        return [f"{name} is for processors and GPUs; leave it out on a TPU" for name, own in asked.items() if own]
+        return [f"{name} is for processors and GPUs; leave it out on XLA devices" for name, own in asked.items() if own]
 
 
 @dataclass

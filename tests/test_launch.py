@@ -131,7 +131,8 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
     assert main(["train", *words, "task.sentences=-1", "batch=3", "paths=3", "tapas", "+foo=1", "~seed"]) == 2
     assert set(errors()) == {
         f"error: unknown task 'hybridqaa': did you mean hybridqa? choose from {TASKS}",
-        "error: unknown hardware 'gpuu': did you mean gpu? choose from auto, cpu, cpu_bf16, gpu, tpu_v3",
+        "error: unknown hardware 'gpuu': did you mean gpu? choose from auto, cpu, cpu_bf16, gpu, "
+        "gpu_ddp, gpu_fsdp, tpu_v3, tpu_v3_32, tpu_v4, tpu_v5e, tpu_v6e, xla_cpu",
         "error: unknown key 'model.attenton.backend': did you mean model.attention.backend?",
         "error: seed=two: must be a whole number",
         f"error: unknown model.attention.backend 'fast': choose from {', '.join(BACKENDS)}",

@@ -6,11 +6,14 @@ from mate_cli.attention.backends import BACKENDS, PatternPlanner, Planner, atten
 from mate_cli.attention.bucketed import PAPER_BUCKETS, Buckets
 from mate_cli.attention.pattern import HeadGroup, Kind, Pattern, allowed, full_pattern, mate_pattern
 from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.shape import FILLER, FixedShape, widest_shape
 
 __all__ = [
     "BACKENDS",
+    "FILLER",
     "PAPER_BUCKETS",
     "Buckets",
+    "FixedShape",
     "HeadGroup",
     "Kind",
     "Layout",
@@ -23,4 +26,5 @@ __all__ = [
     "build_plan",
     "full_pattern",
     "mate_pattern",
+    "widest_shape",
 ]

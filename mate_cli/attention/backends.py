@@ -23,11 +23,15 @@ from mate_cli.attention.varlen import attend_varlen, varlen_plan
 
 
 class Backend(NamedTuple):
-    """How a backend plans a batch and how it computes with the plan."""
+    """How a backend plans a batch and how it computes with the plan, and where it can.
+
+    ``fixed_shapes``: where a layout has a shape, the sizes of its plan follow from that alone.
+    """
 
     plan: Callable[[Layout, tuple[Kind, ...]], Plan]
     attend: Callable[..., Tensor]
     needs_gpu: bool = False
+    fixed_shapes: bool = False
 
 
 # Fitted on a CPU with AVX-512, 32 and 64 wide heads, 32 bits and bf16, 1 to 8 documents of 96 to 512 tokens.
@@ -35,13 +39,13 @@ _ROW_COST = 100
 _CUDA_LONG = 1024
 
 BACKENDS: dict[str, Backend] = {
-    "eager": Backend(partial(document_plan, EagerPlan), attend_eager),
-    "dense": Backend(partial(document_plan, DensePlan), attend_dense),
+    "eager": Backend(partial(document_plan, EagerPlan), attend_eager, fixed_shapes=True),
+    "dense": Backend(partial(document_plan, DensePlan), attend_dense, fixed_shapes=True),
     "ragged": Backend(ragged_plan, attend_ragged),
-    "blocks": Backend(blocks_plan, attend_blocks),
+    "blocks": Backend(blocks_plan, attend_blocks, fixed_shapes=True),
     "varlen": Backend(varlen_plan, attend_varlen, needs_gpu=True),
     "flex": Backend(flex_plan, attend_flex, needs_gpu=True),
-    "bucketed": Backend(bucketed_plan, attend_bucketed),
+    "bucketed": Backend(bucketed_plan, attend_bucketed, fixed_shapes=True),
 }
 
 
@@ -87,10 +91,13 @@ def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: float = 0.0) -> Te
     Args:
         qkv: ``[tokens, 3 * hidden]``: head groups in order, within a group query | key | value, each
             ``[heads * head_dim]``.
-        dropout: share of attention probabilities dropped (``eager`` alone has it).
+        dropout: share of attention probabilities dropped.
 
     Returns:
-        ``[tokens, hidden]``, heads in order; zero at padding.
+        ``[tokens, hidden]``, heads in order; zero at padding, anything finite at filler.
+
+    Raises:
+        ValueError: dropout is asked for, and the backend has none.
     """
     return BACKENDS[plan.backend].attend(qkv, plan, pattern, dropout)
 

@@ -1,14 +1,15 @@
 """Exact sparse attention with shapes that do not depend on the table, for devices that compile per shape.
 
-Every line is padded to whole blocks of ``BLOCK`` tokens. A block of queries attends to the question and to the
-blocks of its own line; nothing else is ever needed, so the result is that of the dense mask. The numbers of
-blocks, of blocks a line and of question tokens are rounded up to steps of a ladder: few signatures, so few
-compilations. Only gathers and matrix products, no scatter.
+The table tokens of a document are sorted by line and cut into blocks of ``BLOCK``. A block of queries attends to
+the question and to one window of the sorted tokens, the one that holds its lines whole; a mask leaves of it what is
+in the query's own line, so the result is that of the dense mask. The number of blocks follows from the number of
+tokens, the width of the window from the longest lines: both are rounded up to steps of a ladder, or are those of a
+``FixedShape``. Only gathers and matrix products, no scatter.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -24,25 +25,33 @@ from mate_cli.errors import UserError
 BLOCK = 32
 
 
-class BlockGroup(NamedTuple):
-    """One kind of head: B blocks of ``BLOCK`` queries, each with W key blocks after G question tokens.
+class LineBlocks(NamedTuple):
+    """One kind of head: B blocks of sorted table tokens; a window is W of their places, W the same for all."""
 
-    Empty places hold token 0, masked as keys and never read as queries. A block without any key sees all of
-    them, so that its softmax stays finite.
-    """
-
-    query_index: Tensor  # int64 [B * BLOCK]
-    key_index: Tensor  # int64 [B * (G + W * BLOCK)]
-    key_bias: Tensor  # float [B, 1, 1, G + W * BLOCK], 0 or -inf
-    output_index: Tensor  # int64 [tokens]: place in (block queries, asking tokens, zeros)
+    order: Tensor  # int64 [B * BLOCK], the token in each place; 0 where it is empty
+    line: Tensor  # int64 [B * BLOCK], a number for each line of the batch; -1 where the place is empty
+    window: Tensor  # int64 [B], the first place of the window
+    document: Tensor  # int64 [B]
+    output_index: Tensor  # int64 [tokens], place in (blocks, asking tokens, zeros)
 
 
 class DocumentBlocks(NamedTuple):
-    """The queries that see their whole document, D documents of Q asking tokens and N keys."""
+    """The queries that see their whole document, D documents of Q asking tokens and N keys; token 0 if empty.
+
+    A document without any key sees all of its empty places, so that its softmax stays finite.
+    """
 
     query_index: Tensor  # int64 [D * Q]
+    query_is_real: Tensor  # bool [D, Q]
     key_index: Tensor  # int64 [D * N]
-    key_bias: Tensor  # float [D, 1, 1, N]
+    key_bias: Tensor  # float [D, 1, 1, N], 0 or -inf
+
+
+class Keys(NamedTuple):
+    """The K = W + Q keys of each block."""
+
+    index: Tensor  # int64 [B, K], place in (blocks, asking tokens)
+    bias: Tensor  # [B, 1, BLOCK, K], 0 or -inf
 
 
 @dataclass(frozen=True)
@@ -50,122 +59,182 @@ class BlocksPlan(Plan):
     """
     Attributes:
         groups: of ``kinds``, in their order; a ``full`` one has no blocks of its own.
+        widths: of their windows.
         asking: the question tokens of each document, or all where a kind is ``full``.
     """
 
     backend: ClassVar[str] = "blocks"
     kinds: tuple[Kind, ...]
-    groups: tuple[BlockGroup, ...]
+    groups: tuple[LineBlocks, ...]
+    widths: tuple[int, ...]
     asking: tuple[DocumentBlocks, ...]
+    keys: dict[tuple[int, torch.dtype], Keys] = field(default_factory=dict, init=False, compare=False, repr=False)
 
-    @property
-    def signature(self) -> tuple[int, ...]:
-        """The sizes that decide whether a device must compile anew."""
-        sizes = [self.tokens]
-        for group, asking in zip(self.groups, self.asking, strict=True):
-            sizes += [len(group.query_index), len(group.key_index), len(asking.query_index), len(asking.key_index)]
-        return tuple(sizes)
+    def keys_of(self, group: int, dtype: torch.dtype) -> Keys:
+        """The keys of a group's blocks and their mask, made once for all layers."""
+        if (group, dtype) not in self.keys:
+            self.keys[group, dtype] = _keys(self.groups[group], self.widths[group], self.asking[group], dtype)
+        return self.keys[group, dtype]
 
 
 def blocks_plan(layout: Layout, kinds: tuple[Kind, ...]) -> BlocksPlan:
-    """Cut lines into blocks for every kind of head.
+    """Sort lines and cut them into blocks for every kind of head.
 
     Raises:
         UserError: a kind whose keys are no line.
+        ValueError: the layout does not fit its shape.
     """
-    spans = layout.spans()
-    made = {kind: _group(kind, layout, spans) for kind in set(kinds)}
+    documents = len(layout.spans())
+    made = {kind: _group(kind, layout, documents) for kind in set(kinds)}
     return BlocksPlan(
         tokens=len(layout.document),
         kinds=kinds,
         groups=tuple(made[kind][0] for kind in kinds),
-        asking=tuple(made[kind][1] for kind in kinds),
+        widths=tuple(made[kind][1] for kind in kinds),
+        asking=tuple(made[kind][2] for kind in kinds),
     )
 
 
-def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``.
+def window_needed(kind: Kind, layout: Layout) -> int:
+    """The widest window that any block of a batch has to see."""
+    return _cut(kind, layout, len(layout.spans()), layout.segment == 0).needed
 
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
-    """
+
+def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+    """See ``attend``."""
 
     def attend_group(rows: Tensor, kind: Kind) -> Tensor:
         number = plan.kinds.index(kind)
         own, asking = plan.groups[number], plan.asking[number]
-        parts = [_attend(rows, own.query_index, own.key_index, own.key_bias), _attend(rows, *asking)]
         zero = rows.new_zeros(1, *rows.shape[2:])
-        return torch.cat([*parts, zero]).index_select(0, own.output_index).flatten(1)
+        parts = [_attend_lines(rows, plan, number, dropout), _attend_documents(rows, asking, dropout), zero]
+        return torch.cat(parts).index_select(0, own.output_index).flatten(1)
 
-    return attend_by_group(qkv, pattern, dropout, "blocks", attend_group)
+    return attend_by_group(qkv, pattern, 0.0, "blocks", attend_group)  # drops by itself
 
 
-def _attend(rows: Tensor, query_index: Tensor, key_index: Tensor, key_bias: Tensor) -> Tensor:
-    """``[tokens, 3, heads, head_dim]`` to ``[queries, heads, head_dim]``, by block."""
-    if not len(query_index):
+def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: float) -> Tensor:
+    """``[tokens, 3, heads, head_dim]`` to ``[B * BLOCK, heads, head_dim]``."""
+    own, asking = plan.groups[number], plan.asking[number]
+    if not len(own.order):
         return rows.new_zeros(0, *rows.shape[2:])
-    blocks = len(key_bias)
-    query = _gather(rows[:, 0], query_index, blocks)
-    key, value = (_gather(rows[:, part], key_index, blocks) for part in (1, 2))
-    states = F.scaled_dot_product_attention(query, key, value, attn_mask=key_bias.to(rows.dtype))
+    keys = plan.keys_of(number, rows.dtype)
+    table, question = rows.index_select(0, own.order), rows.index_select(0, asking.query_index)
+    query = table[:, 0].unflatten(0, (-1, BLOCK)).transpose(1, 2)
+    asked = torch.cat([table, question])
+    key, value = (_gather(asked[:, part], keys.index.flatten(), len(keys.index)) for part in (1, 2))
+    states = F.scaled_dot_product_attention(query, key, value, attn_mask=keys.bias, dropout_p=dropout)
+    return states.transpose(1, 2).flatten(0, 1)
+
+
+def _attend_documents(rows: Tensor, asking: DocumentBlocks, dropout: float) -> Tensor:
+    """``[tokens, 3, heads, head_dim]`` to ``[D * Q, heads, head_dim]``."""
+    if not len(asking.query_index):
+        return rows.new_zeros(0, *rows.shape[2:])
+    documents = len(asking.key_bias)
+    query = _gather(rows[:, 0], asking.query_index, documents)
+    key, value = (_gather(rows[:, part], asking.key_index, documents) for part in (1, 2))
+    bias = asking.key_bias.to(rows.dtype)
+    states = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
     return states.transpose(1, 2).flatten(0, 1)
 
 
 def _gather(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
+    """``[places, heads, head_dim]`` to ``[blocks, heads, index / blocks, head_dim]``."""
     return rows.index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
 
 
-def _group(kind: Kind, layout: Layout, spans: np.ndarray) -> tuple[BlockGroup, DocumentBlocks]:
+def _keys(own: LineBlocks, width: int, asking: DocumentBlocks, dtype: torch.dtype) -> Keys:
+    """Computed where it is used: a gather and a comparison there cost less than sending their result."""
+    device, questions = own.line.device, asking.query_is_real.shape[1]
+    places = own.window[:, None] + torch.arange(width, device=device)
+    asked = own.document[:, None] * questions + torch.arange(questions, device=device)
+    query_line, key_line = own.line.view(-1, BLOCK, 1), own.line[places][:, None]
+    is_question = asking.query_is_real[own.document][:, None].expand(-1, BLOCK, -1)
+    visible = torch.cat([query_line == key_line, is_question], dim=2)[:, None]
+    bias = torch.zeros_like(visible, dtype=dtype).masked_fill(~visible, -torch.inf)
+    return Keys(torch.cat([places, len(own.line) + asked], dim=1), bias)
+
+
+def _group(kind: Kind, layout: Layout, documents: int) -> tuple[LineBlocks, int, DocumentBlocks]:
     if kind == "row_or_column":
         raise UserError("model.attention.backend=blocks cannot do 'row_or_column' heads; take dense")
-    tokens, documents = len(layout.document), len(spans)
-    asks = np.ones(tokens, dtype=bool) if kind == "full" else layout.segment == 0
-    asking = _by_document(np.flatnonzero(asks & (layout.document >= 0)), layout, documents)
-    everyone = _by_document(np.flatnonzero(layout.document >= 0), layout, documents)
-    blocks, key_blocks, owner = _line_blocks(kind, layout, asks)
-    keys = np.concatenate([asking[owner], key_blocks], axis=1) if len(blocks) else blocks
-    output = np.full(tokens, blocks.size + asking.size)
-    output[blocks[blocks < tokens]] = np.flatnonzero(blocks.reshape(-1) < tokens)
-    output[asking[asking < tokens]] = blocks.size + np.flatnonzero(asking.reshape(-1) < tokens)
+    tokens, shape = len(layout.document), layout.shape
+    asks = np.full(tokens, kind == "full") | (layout.segment == 0)
+    most_asking, most_keys = (None, None) if shape is None else (shape.question, shape.tokens)
+    most_asking = most_keys if kind == "full" else most_asking
+    asking = _by_document(np.flatnonzero(asks & layout.is_real), layout, documents, most_asking)
+    everyone = _by_document(np.flatnonzero(layout.is_real), layout, documents, most_keys)
+    cut = _cut(kind, layout, documents, asks)
+    width = _width(cut, None if shape is None or kind == "full" else shape.window(kind))
+    output = np.full(tokens, len(cut.tokens) + asking.size)
+    output[cut.tokens[cut.tokens < tokens]] = np.flatnonzero(cut.tokens < tokens)
+    output[asking[asking < tokens]] = len(cut.tokens) + np.flatnonzero(asking.reshape(-1) < tokens)
+    arrays = (cut.line, np.minimum(cut.window, len(cut.tokens) - width), cut.document, output)
     return (
-        BlockGroup(_index(blocks, tokens), _index(keys, tokens), _bias(keys, tokens), torch.from_numpy(output)),
-        DocumentBlocks(_index(asking, tokens), _index(everyone, tokens), _bias(everyone, tokens)),
+        LineBlocks(_index(cut.tokens, tokens), *map(torch.from_numpy, arrays)),
+        width,
+        DocumentBlocks(
+            _index(asking, tokens), torch.from_numpy(asking < tokens), _index(everyone, tokens), _bias(everyone, tokens)
+        ),
     )
 
 
-def _by_document(tokens: np.ndarray, layout: Layout, documents: int) -> np.ndarray:
-    """Tokens as ``[documents, longest on the ladder]``; the number of all tokens where empty."""
+def _by_document(tokens: np.ndarray, layout: Layout, documents: int, most: int | None) -> np.ndarray:
+    """Tokens as ``[documents, most]``; the number of all tokens where empty."""
     document = layout.document[tokens]
     counts = np.bincount(document, minlength=documents)
     rank = np.arange(len(tokens)) - np.repeat(np.cumsum(counts) - counts, counts)
-    places = np.full((documents, step_up(int(counts.max(initial=0)), 16)), len(layout.document))
+    longest = int(counts.max(initial=0))
+    if most is not None and longest > most:
+        raise ValueError(f"a document asks or answers with {longest} tokens, and the fixed shape has {most}")
+    places = np.full((documents, most or step_up(longest, 16)), len(layout.document))
     places[document, rank] = tokens
     return places
 
 
-def _line_blocks(kind: Kind, layout: Layout, asks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Blocks ``[B, BLOCK]``, the tokens of their lines ``[B, W * BLOCK]``, and their documents ``[B]``."""
-    empty = len(layout.document)
+class _Cut(NamedTuple):
+    """Tokens (the number of all tokens where empty) and lines ``[B * BLOCK]``; windows and documents ``[B]``."""
+
+    tokens: np.ndarray
+    line: np.ndarray
+    window: np.ndarray
+    document: np.ndarray
+    needed: int
+
+
+def _cut(kind: Kind, layout: Layout, documents: int, asks: np.ndarray) -> _Cut:
+    """Sort what does not ask, and cut it at the borders of documents and every ``BLOCK`` tokens."""
     order = sort_by_line(kind, layout)
-    tokens = order.tokens[~asks[order.tokens]]
-    if not len(tokens):
-        return np.zeros((0, BLOCK), int), np.zeros((0, BLOCK), int), np.zeros(0, int)
+    tokens = order.tokens[~asks[order.tokens] & layout.is_real[order.tokens]]
     document = layout.document[tokens]
-    starts = np.flatnonzero(np.r_[True, (np.diff(document) != 0) | (np.diff(order.line[tokens]) != 0)])
-    length = np.diff(np.r_[starts, len(tokens)])
+    length = np.bincount(document, minlength=documents)
     blocks_of = -(-length // BLOCK)
     first = np.cumsum(blocks_of) - blocks_of
-    count, width = step_up(int(blocks_of.sum()), 4), step_up(int(blocks_of.max()), 1)
-    places = np.full((count + 1, BLOCK), empty)
-    offset = np.arange(len(tokens)) - np.repeat(starts, length)
-    places[np.repeat(first, length) + offset // BLOCK, offset % BLOCK] = tokens
-    line = np.repeat(np.arange(len(starts)), blocks_of)
-    own = np.arange(width) < blocks_of[line][:, None]
-    neighbours = np.full((count, width), count)
-    neighbours[: len(line)] = np.where(own, first[line][:, None] + np.arange(width), count)
-    owner = np.zeros(count, int)
-    owner[: len(line)] = document[starts][line]
-    return places[:-1], places[neighbours].reshape(count, -1), owner
+    rank = np.arange(len(tokens)) - (np.cumsum(length) - length)[document]
+    place = first[document] * BLOCK + rank
+    starts = np.flatnonzero(np.r_[True, (np.diff(document) != 0) | (np.diff(order.line[tokens]) != 0)][: len(tokens)])
+    number = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(tokens)]))
+    blocks = step_up(int(blocks_of.sum()), 4)
+    if layout.shape is not None and not asks.all():
+        blocks = documents * -(-layout.shape.tokens // BLOCK)
+    window, end = np.arange(blocks) * BLOCK, (np.arange(blocks) + 1) * BLOCK
+    # Backwards, so that of a block's tokens the first one has the last word.
+    window[place[::-1] // BLOCK] = place[starts][number][::-1]
+    np.maximum.at(end, place // BLOCK, place[np.r_[starts, len(tokens)][1:] - 1][number] + 1)
+    all_tokens, line = np.full(blocks * BLOCK, len(layout.document)), np.full(blocks * BLOCK, -1)
+    all_tokens[place], line[place] = tokens, number
+    owner = np.zeros(blocks, int)
+    owner[place // BLOCK] = document
+    return _Cut(all_tokens, line, window, owner, int((end - window).max(initial=0)))
+
+
+def _width(cut: _Cut, most: int | None) -> int:
+    if most is not None:
+        most = max(1, -(-most // BLOCK)) * BLOCK
+    if most is not None and cut.needed > most:
+        raise ValueError(f"a line asks for a window of {cut.needed} tokens, and the fixed shape has {most}")
+    return min(most or step_up(cut.needed, BLOCK), len(cut.tokens))
 
 
 def step_up(size: int, unit: int) -> int:

@@ -100,7 +100,7 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
             raise UserError(f"model.attention.backend=bucketed cannot do {kind!r} heads; take auto")
         order = sort_by_line(kind, layout)
         groups[kind] = _bucket_group(order, layout, spans, *buckets)
-        coverages[kind] = bucket_coverage(order, *buckets)
+        coverages[kind] = bucket_coverage(sort_by_line(kind, layout.without_filler()), *buckets)
     return BucketedPlan(
         tokens=len(layout.document),
         kinds=kinds,
@@ -111,30 +111,26 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
 
 
 def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``.
-
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
-    """
+    """See ``attend``."""
 
     def attend_group(rows: Tensor, kind: Kind) -> Tensor:
-        return _attend_group(rows, plan, plan.kinds.index(kind))
+        return _attend_group(rows, plan, plan.kinds.index(kind), dropout)
 
-    return attend_by_group(qkv, pattern, dropout, "bucketed", attend_group)
+    return attend_by_group(qkv, pattern, 0.0, "bucketed", attend_group)  # drops by itself
 
 
-def _attend_group(rows: Tensor, plan: BucketedPlan, number: int) -> Tensor:
+def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: float) -> Tensor:
     """``[tokens, 3, heads, head_dim]`` to ``[tokens, heads * head_dim]``."""
     group = plan.groups[number]
     parts = [
-        *_attend_buckets(rows, group, plan.bias(number, rows.dtype)),
-        *_attend_global(rows, plan, group),
+        *_attend_buckets(rows, group, plan.bias(number, rows.dtype), dropout),
+        *_attend_global(rows, plan, group, dropout),
         rows.new_zeros(1, *rows.shape[2:]),
     ]
     return torch.cat(parts).index_select(0, group.output_index).flatten(1)
 
 
-def _attend_buckets(rows: Tensor, group: BucketGroup, bias: Tensor) -> Iterator[Tensor]:
+def _attend_buckets(rows: Tensor, group: BucketGroup, bias: Tensor, dropout: float) -> Iterator[Tensor]:
     """The queries of all buckets, in their order, some buckets at a time: each ``[queries, heads, head_dim]``."""
     buckets, _, queries, keys = bias.shape
     at_once = _BUCKETS_AT_ONCE if rows.device.type == "cpu" else max(buckets, 1)
@@ -144,18 +140,19 @@ def _attend_buckets(rows: Tensor, group: BucketGroup, bias: Tensor) -> Iterator[
     ):
         query = _blocks(rows[:, 0], own_queries, (len(own_bias), queries))
         key, value = (_blocks(rows[:, part], own_keys, (len(own_bias), keys)) for part in (1, 2))
-        output = F.scaled_dot_product_attention(query, key, value, attn_mask=own_bias)
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=own_bias, dropout_p=dropout)
         yield output.transpose(1, 2).flatten(0, 1)
 
 
-def _attend_global(rows: Tensor, plan: BucketedPlan, group: BucketGroup) -> list[Tensor]:
+def _attend_global(rows: Tensor, plan: BucketedPlan, group: BucketGroup, dropout: float) -> list[Tensor]:
     """The global tokens of each document over all of it, each ``[global tokens, heads, head_dim]``."""
     query = rows[:, 0].index_select(0, group.global_index)
     outputs, first = [], 0
     for (start, end), mask in zip(plan.spans, group.global_masks, strict=True):
         own = query[first : first + len(mask)].transpose(0, 1)[None]
         key, value = rows[start:end, 1:].permute(1, 2, 0, 3).unsqueeze(1).unbind()
-        outputs.append(F.scaled_dot_product_attention(own, key, value, attn_mask=mask)[0].transpose(0, 1))
+        states = F.scaled_dot_product_attention(own, key, value, attn_mask=mask, dropout_p=dropout)
+        outputs.append(states[0].transpose(0, 1))
         first += len(mask)
     return outputs
 

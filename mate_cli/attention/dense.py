@@ -33,22 +33,15 @@ class DensePlan(DocumentPlan):
 
 
 def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``.
+    """See ``attend``."""
 
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
-    """
-    if dropout:
-        raise ValueError("dense has no attention dropout")
-    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv), _attend)
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        mask = None if mask is None else mask[None, None]
+        own = (part[None].to(_precision(query, query.shape[1])) for part in (query, key, value))
+        with torch.autocast(query.device.type, enabled=False):
+            return F.scaled_dot_product_attention(*own, attn_mask=mask, dropout_p=dropout)[0].to(query.dtype)
 
-
-def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    if mask is not None:
-        mask = mask[None, None]
-    own = (part[None].to(_precision(query, query.shape[1])) for part in (query, key, value))
-    with torch.autocast(query.device.type, enabled=False):
-        return F.scaled_dot_product_attention(*own, attn_mask=mask)[0].to(query.dtype)
+    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv), attend)
 
 
 def _additive(mask: Tensor | None, qkv: Tensor) -> Tensor | None:

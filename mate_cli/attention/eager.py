@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mate_cli.attention.pattern import Kind, Pattern, allowed
 from mate_cli.attention.plan import DocumentPlan
+from mate_cli.attention.shape import FILLER
 
 Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -71,10 +72,20 @@ def attend_documents(
 
 
 def document_masks(plan: DocumentPlan, kinds: tuple[Kind, ...]) -> dict[Kind, list[Tensor | None]]:
-    """``allowed`` of every document by kind, bool ``[n, n]``; None where everything is."""
+    """``allowed`` of every document by kind, bool ``[n, n]``; None where everything is.
+
+    Filler is a key of filler alone.
+    """
     ids = [plan.row.split(plan.pieces), plan.column.split(plan.pieces), plan.segment.split(plan.pieces)]
     own = [parts for *parts, is_document in zip(*ids, plan.is_document, strict=True) if is_document]
+    if plan.filled_up:
+        return {kind: [allowed(kind, *parts) & _beside_filler(parts[0]) for parts in own] for kind in kinds}
     return {kind: [None if kind == "full" else allowed(kind, *parts) for parts in own] for kind in kinds}
+
+
+def _beside_filler(row: Tensor) -> Tensor:
+    is_filler = row == FILLER
+    return is_filler[:, None] | ~is_filler[None]
 
 
 def split_groups(qkv: Tensor, pattern: Pattern) -> Iterator[tuple[Tensor, Tensor, Tensor]]:

@@ -53,8 +53,9 @@ def attend_linformer(qkv: Tensor, projection: Tensor, plan: LinformerPlan, heads
     """
 
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        del mask
         to_places = projection[: key.shape[1]].T
+        if mask is not None:  # what the first token sees is no filler
+            to_places = to_places * mask[0]
         key, value = to_places @ key, to_places @ value
         return F.scaled_dot_product_attention(query[None], key[None], value[None], dropout_p=dropout)[0]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import Layout
+from mate_cli.attention.shape import FILLER
 
 
 class SortedTokens(NamedTuple):
@@ -15,7 +16,8 @@ class SortedTokens(NamedTuple):
     Attributes:
         tokens: int64 ``[real tokens]``, by document, then line, then place; the question of a document is first.
         document, rank: of each of ``tokens``: its document, its number within it.
-        line, is_question: by token, ``[all tokens]``: row or column (0 in the question), whether it is question.
+        line, is_question: by token, ``[all tokens]``: row or column (0 in the question), whether it is question;
+            ``FILLER`` is the last line, and seen by filler alone.
     """
 
     tokens: np.ndarray
@@ -26,10 +28,10 @@ class SortedTokens(NamedTuple):
 
     def allowed(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """May tokens of one document attend to each other? Broadcasts; ``len(line)`` stands for no token."""
-        line = np.r_[self.line, -1]
+        line = np.r_[self.line, FILLER]
         question = np.r_[self.is_question, False]
         none = len(self.line)
-        pairs = (line[queries] == line[keys]) | question[queries] | question[keys]
+        pairs = (line[queries] == line[keys]) | (question[queries] & (line[keys] != FILLER)) | question[keys]
         return pairs & (queries < none) & (keys < none)
 
 
@@ -38,7 +40,8 @@ def sort_by_line(kind: Kind, layout: Layout) -> SortedTokens:
     line = layout.row if kind == "row" else layout.column
     is_question = layout.segment == 0
     real = np.flatnonzero(layout.document >= 0)
-    tokens = real[np.lexsort((~is_question[real], line[real], layout.document[real]))]
+    sorted_line = np.where(line == FILLER, np.iinfo(line.dtype).max, line)
+    tokens = real[np.lexsort((~is_question[real], sorted_line[real], layout.document[real]))]
     document = layout.document[tokens]
     starts = np.flatnonzero(np.r_[len(tokens) > 0, np.diff(document) != 0])
     rank = np.arange(len(tokens)) - np.repeat(starts, np.diff(np.r_[starts, len(tokens)]))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.pattern import Kind
+from mate_cli.attention.shape import FILLER, FixedShape
 
 
 @dataclass(frozen=True)
@@ -19,14 +20,26 @@ class Layout:
     Attributes:
         document: 0 .. documents-1, each one unbroken run in this order; -1 for padding, which belongs to no
             document: it is never a key, its output and its gradient are zero.
-        row, column: true, unclamped indices; both 0 in the question.
+        row, column: true, unclamped indices; both 0 in the question, both ``FILLER`` in the tokens that bring a
+            document to the length of ``shape``: only they themselves ever see those.
         segment: 0 in the question (with [CLS] and [SEP]), else in the table; the header has row 0.
+        shape: what the plan's sizes are to be; None where they follow from the batch.
     """
 
     document: np.ndarray
     row: np.ndarray
     column: np.ndarray
     segment: np.ndarray
+    shape: FixedShape | None = None
+
+    @property
+    def is_real(self) -> np.ndarray:
+        """Which tokens are in a document and no filler, bool ``[tokens]``."""
+        return (self.document >= 0) & (self.row != FILLER)
+
+    def without_filler(self) -> Layout:
+        """The same with padding in its place."""
+        return replace(self, document=np.where(self.is_real, self.document, -1), shape=None)
 
     def spans(self) -> np.ndarray:
         """First token and end of each document, int64 ``[documents, 2]``.
@@ -94,6 +107,7 @@ class DocumentPlan(Plan):
         pieces: lengths that cut the batch into documents and the padding between them.
         is_document: which pieces are documents.
         row, column, segment: int64 ``[tokens]``.
+        filled_up: whether documents have filler.
     """
 
     pieces: tuple[int, ...]
@@ -101,6 +115,7 @@ class DocumentPlan(Plan):
     row: Tensor
     column: Tensor
     segment: Tensor
+    filled_up: bool
 
 
 def document_plan(kind_of_plan: type[DocumentPlan], layout: Layout, kinds: tuple[Kind, ...]) -> DocumentPlan:
@@ -120,4 +135,4 @@ def document_plan(kind_of_plan: type[DocumentPlan], layout: Layout, kinds: tuple
         pieces.append(len(layout.document) - position)
         is_document.append(False)
     arrays = (torch.from_numpy(a.astype(np.int64)) for a in (layout.row, layout.column, layout.segment))
-    return kind_of_plan(len(layout.document), tuple(pieces), tuple(is_document), *arrays)
+    return kind_of_plan(len(layout.document), tuple(pieces), tuple(is_document), *arrays, layout.shape is not None)

@@ -69,11 +69,17 @@ class TableEtcPlanner:
 
     def __call__(self, layout: Layout) -> Plan:
         spans, own, tokens = layout.spans(), own_globals(layout), len(layout.document)
-        document, slots = np.divmod(np.unique((layout.document[:, None] * GLOBALS + own)[own >= 0]), GLOBALS)
-        total = tokens + len(slots)
+        used = np.unique((layout.document[:, None] * GLOBALS + own)[own >= 0])
+        every = used if layout.shape is None else np.arange(len(spans) * GLOBALS)
+        (document, slots), total = np.divmod(every, GLOBALS), tokens + len(every)
+        # By token and global token: whether it is a key. One that is none is a query all the same, that none reads.
+        is_key = np.r_[layout.is_real, np.isin(every, used)]
         queries, local, of_block = _windows(layout, spans, self.radius, total)
         shared = _by_document(document, len(spans), tokens, total)[of_block]
-        labels = [_labels_to_globals(queries, shared, own, slots), _local_labels(queries, local, self.radius, total)]
+        labels = [
+            _labels_to_globals(queries, shared, own, slots, is_key),
+            _local_labels(queries, local, self.radius, is_key),
+        ]
         return TableEtcPlan(
             tokens=tokens,
             slots=torch.from_numpy(slots),
@@ -81,15 +87,15 @@ class TableEtcPlanner:
             key_index=_index(np.concatenate([shared, local], axis=1), total),
             labels=torch.from_numpy(np.concatenate(labels, axis=2))[:, None],
             output_index=_output_index(queries, tokens, total),
-            memories=tuple(_memories(spans, document, slots, own)),
+            memories=tuple(_memories(spans, document, slots, own, is_key)),
         )
 
 
 def own_globals(layout: Layout) -> np.ndarray:
-    """The global tokens of each token's row and column, int64 ``[tokens, 2]``; -1 in questions and padding."""
+    """The global tokens of each token's row and column, int64 ``[tokens, 2]``; -1 in questions, padding, filler."""
     half = GLOBALS // 2
     own = np.stack([layout.row % half, half + (layout.column - 1) % half], axis=1)
-    in_table = (layout.segment != 0) & (layout.document >= 0)
+    in_table = (layout.segment != 0) & layout.is_real
     return np.where(in_table[:, None], own, -1)
 
 
@@ -162,31 +168,37 @@ def _by_document(document: np.ndarray, documents: int, tokens: int, empty: int) 
     return table
 
 
-def _labels_to_globals(queries: np.ndarray, shared: np.ndarray, own: np.ndarray, slots: np.ndarray) -> np.ndarray:
+def _labels_to_globals(
+    queries: np.ndarray, shared: np.ndarray, own: np.ndarray, slots: np.ndarray, is_key: np.ndarray
+) -> np.ndarray:
     """uint8 ``[B, R, G]``."""
     mine = np.concatenate([own, np.full((len(slots) + 1, 2), -1)])
     slot = np.r_[np.full(len(own), -2), slots, -2]
     is_mine = (mine[queries][:, :, None] == slot[shared][:, None, :, None]).any(-1)
-    is_empty = (shared == len(slot) - 1)[:, None]
-    return np.where(is_empty, _CLOSED, np.where(is_mine, MINE, ANOTHER)).astype(np.uint8)
+    is_open = np.r_[is_key, False][shared][:, None]
+    return np.where(~is_open, _CLOSED, np.where(is_mine, MINE, ANOTHER)).astype(np.uint8)
 
 
-def _local_labels(queries: np.ndarray, local: np.ndarray, radius: int, empty: int) -> np.ndarray:
-    """uint8 ``[B, R, 3 R]``; every key of an empty query is open, so that its softmax is not over nothing."""
-    offset = local[:, None] - queries[:, :, None]
-    is_open = (abs(offset) <= radius) & (local < empty)[:, None]
+def _local_labels(queries: np.ndarray, local: np.ndarray, radius: int, is_key: np.ndarray) -> np.ndarray:
+    """uint8 ``[B, R, 3 R]``; every key of what is no key itself is open, so that its softmax is not over nothing."""
+    offset, is_key = local[:, None] - queries[:, :, None], np.r_[is_key, False]
+    is_open = (abs(offset) <= radius) & is_key[local][:, None]
     labels = np.where(is_open, offset.clip(-FARTHEST, FARTHEST) + FARTHEST, _CLOSED)
-    labels[queries == empty] = ANOTHER
+    labels[~is_key[queries]] = ANOTHER
     return labels.astype(np.uint8)
 
 
-def _memories(spans: np.ndarray, document: np.ndarray, slots: np.ndarray, own: np.ndarray) -> list[Memory]:
+def _memories(
+    spans: np.ndarray, document: np.ndarray, slots: np.ndarray, own: np.ndarray, is_key: np.ndarray
+) -> list[Memory]:
     memories, first = [], len(own)
     for number, (start, end) in enumerate(spans.tolist()):
         mine = slots[document == number]
         is_mine = (own[None, start:end] == mine[:, None, None]).any(-1)
         labels = np.full((len(mine), end - start + len(mine)), ANOTHER, np.uint8)
         labels[:, : end - start][is_mine] = MINE
+        own_keys = is_key[first : first + len(mine)]
+        labels[np.ix_(own_keys, ~np.r_[is_key[start:end], own_keys])] = _CLOSED
         memories.append(Memory(start, end, first, first + len(mine), torch.from_numpy(labels)[None]))
         first += len(mine)
     return memories

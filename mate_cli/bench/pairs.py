@@ -91,7 +91,8 @@ def _(plan: BucketedPlan, kind: Kind, layout: Layout) -> int:
 def _(plan: BlocksPlan, kind: Kind, layout: Layout) -> int:
     number = plan.kinds.index(kind)
     own, asking = plan.groups[number], plan.asking[number]
-    return sum(len(part.query_index) * part.key_bias.shape[-1] for part in (own, asking))
+    keys = plan.widths[number] + asking.query_is_real.shape[1]
+    return len(own.order) * keys + len(asking.query_index) * asking.key_bias.shape[-1]
 
 
 @_of_kind.register

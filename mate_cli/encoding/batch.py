@@ -13,6 +13,11 @@ from torch import Tensor
 from mate_cli.attention import Layout, Plan, Planner
 from mate_cli.encoding.features import TOKEN_TYPES
 
+_PAD = 0  # in every vocabulary of BERT
+_OF_EXAMPLES = ("label", "answer_value", "answer_span", "first")
+_OF_CELLS = ("cell_document", "cell_row", "cell_column", "is_candidate", "cell_value")
+_OF_MASKED = ("masked", "target")
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -29,11 +34,12 @@ class Batch:
         cell_value: float32 ``[cells]``, the cell's number; NaN where it has none.
         answer_value: float32 ``[examples]``, the answer as a number; NaN where it is none or not known.
         label: int64 ``[examples]``, 1 entailed, 0 refuted, -1 where there is none.
+        first: int64 ``[examples]``, the first token of each.
         answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 where not known.
         characters: int64 ``[tokens, 2]``, the characters of each token's word in the text of its cell; rows without
             spans have none, ``[0, 2]``.
         masked: int64 ``[masked]``, the tokens of this batch that are to be predicted; target: what they were, likewise;
-            both empty in rows of other tasks.
+            both empty in rows of other tasks; num_masked: how many they are.
         ids: the ids of the examples.
         plan: what the attention backend needs.
         texts: the text of each cell, ``[cells]``, and answers, those of each example; empty where rows have no spans.
@@ -51,10 +57,12 @@ class Batch:
     cell_value: Tensor
     answer_value: Tensor
     label: Tensor
+    first: Tensor
     answer_span: Tensor
     characters: Tensor
     masked: Tensor
     target: Tensor
+    num_masked: int
     ids: list[str]
     plan: Plan
     texts: list[str]
@@ -65,10 +73,26 @@ class Batch:
         """What every model reads, by the names of its arguments; what its head needs comes beside it."""
         return {name: getattr(self, name) for name in ("input_ids", "token_types", "positions", "plan")}
 
+    @property
+    def text(self) -> Tensor:
+        """The document of each token of a text, int64 ``[tokens]``; -1 in tables and where [PAD] fills up."""
+        return torch.where((self.token_types[:, 0] == 0) & (self.input_ids != _PAD), self.document, -1)
+
     def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
         """The same batch on another device."""
         moved: dict[str, Any] = {name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()}
         return replace(self, plan=self.plan.to(device), **moved)
+
+    def on_host(self) -> Self:
+        """The same batch where it is read with a prediction: in main memory, without what fills it up; not its plan.
+
+        Scores of a filled-up batch have more at their end than this one has cells, examples and masked tokens.
+        """
+        host: dict[str, Any] = {name: value.cpu() for name, value in self._tensors()}
+        examples, cells = len(self.ids), int((host["cell_document"] < len(self.ids)).sum())
+        for length, names in ((examples, _OF_EXAMPLES), (cells, _OF_CELLS), (self.num_masked, _OF_MASKED)):
+            host.update({name: host[name][:length] for name in names})
+        return replace(self, **host)
 
     def pin_memory(self) -> Self:
         """The same batch in page-locked memory; the data loader calls this."""
@@ -96,6 +120,10 @@ class Collator:
     def __init__(self, planner: Planner) -> None:
         self.planner = planner
 
+    def layout(self, rows: Sequence[Mapping[str, Any]]) -> Layout:
+        """What the planner sees of the rows."""
+        return layout_of(rows)
+
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> Batch:
         """Concatenate rows as ``row_of`` gives them, one or more."""
         lengths = [len(row["input_ids"]) for row in rows]
@@ -119,15 +147,21 @@ class Collator:
             cell_value=torch.from_numpy(_joined(rows, "cell_value").astype(np.float32)),
             answer_value=torch.tensor([float(row["answer_value"]) for row in rows]),
             label=torch.tensor([int(row["label"]) for row in rows]),
+            first=torch.from_numpy(_starts(lengths)),
             answer_span=torch.from_numpy(_answer_spans(rows, lengths)),
             characters=torch.from_numpy(_characters(rows)),
             masked=torch.from_numpy(_masked(rows, lengths)),
             target=torch.from_numpy(_targets(rows)),
+            num_masked=sum(len(row.get("target", ())) for row in rows),
             ids=[str(row["id"]) for row in rows],
-            plan=self.planner(Layout(document, row, column, segment)),
+            plan=self.planner(self.layout(rows)),
             texts=[str(text) for row in rows for text in row.get("texts", ())],
             answers=[tuple(map(str, row.get("answers", ()))) for row in rows],
         )
+
+
+def _starts(lengths: Sequence[int]) -> np.ndarray:
+    return np.cumsum([0, *lengths[:-1]])
 
 
 def _joined(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
@@ -136,7 +170,7 @@ def _joined(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
 
 def _answer_spans(rows: Sequence[Mapping[str, Any]], lengths: Sequence[int]) -> np.ndarray:
     spans = np.array([(row.get("span_first", -1), row.get("span_last", -1)) for row in rows], dtype=np.int64)
-    starts = np.cumsum([0, *lengths[:-1]])
+    starts = _starts(lengths)
     return np.where(spans >= 0, spans + starts[:, None], -1)
 
 
@@ -147,7 +181,7 @@ def _characters(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
 
 
 def _masked(rows: Sequence[Mapping[str, Any]], lengths: Sequence[int]) -> np.ndarray:
-    starts = np.cumsum([0, *lengths[:-1]])
+    starts = _starts(lengths)
     own = [np.asarray(row.get("masked", ()), dtype=np.int64) + start for row, start in zip(rows, starts, strict=True)]
     return np.concatenate(own)
 

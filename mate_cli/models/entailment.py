@@ -39,17 +39,17 @@ class MateForSequenceClassification(MatePreTrainedModel):
         self.post_init()
 
     def forward(
-        self, input_ids: Tensor, token_types: Tensor, positions: Tensor, first: Tensor, plan: Plan
+        self, input_ids: Tensor, token_types: Tensor, positions: Tensor, first: Tensor, text: Tensor, plan: Plan
     ) -> StatementLogits:
         """Logits of a packed batch, float32 at least, under autocast too.
 
         Args:
             input_ids, positions: int64 ``[tokens]``; token_types: int64 ``[tokens, 7]``.
-            first: int64 ``[documents]``, the first token of each.
+            first, text: the first token of each document, the text of each token, see ``MateModel.pool``.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
         # Few numbers: bfloat16 would cost digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.classifier.weight.dtype))
-            labels = self.classifier(self.tapas.pool(states, token_types, first))
+            labels = self.classifier(self.tapas.pool(states, first, text))
             return StatementLogits(labels, states[:0, 0] if self.mention is None else self.mention(states).squeeze(1))

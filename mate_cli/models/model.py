@@ -58,23 +58,20 @@ class MateModel(MatePreTrainedModel):
         """
         return self.encoder(self.embeddings(input_ids, token_types, positions), plan)
 
-    def pool(self, states: Tensor, token_types: Tensor, first: Tensor) -> Tensor:
+    def pool(self, states: Tensor, first: Tensor, text: Tensor) -> Tensor:
         """What labels and operators are read from.
 
         Args:
-            states: float ``[tokens, hidden]``, as ``encode`` gives them; token_types: int64 ``[tokens, 7]``.
+            states: float ``[tokens, hidden]``, as ``encode`` gives them.
             first: int64 ``[documents]``, the first token of each.
+            text: int64 ``[tokens]``, the document of each token of a text, -1 where none.
 
         Returns:
             ``[documents, hidden]``: the pooler of each first state, or of the mean state of each text.
         """
         if self.config.pooling == "first":
             return self.pooler(states[first])
-        in_text = (token_types[:, :1] == 0).to(states.dtype)
-        document = document_of(first, len(states))
-        total = states.new_zeros(len(first), states.shape[1]).index_add(0, document, states * in_text)
-        count = in_text.new_zeros(len(first), 1).index_add(0, document, in_text)
-        return self.pooler(total / count.clamp(min=1))
+        return self.pooler(mean_of_texts(states, text, len(first)))
 
     def forward(
         self,
@@ -106,9 +103,8 @@ class MateModel(MatePreTrainedModel):
         states = packed.new_zeros(*input_ids.shape, packed.shape[1])
         states[keep] = packed
         first = (keep.sum(1).cumsum(0) - keep.sum(1)).clamp(max=len(packed) - 1)  # the last may be all padding
-        return BaseModelOutputWithPooling(
-            last_hidden_state=states, pooler_output=self.pool(packed, token_type_ids[keep], first)
-        )
+        text = torch.where(token_type_ids[keep][:, 0] == 0, keep.nonzero()[:, 0], -1)
+        return BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=self.pool(packed, first, text))
 
     def _positions(self, token_types: Tensor) -> Tensor:
         last = self.config.max_position_embeddings
@@ -126,6 +122,13 @@ class MateModel(MatePreTrainedModel):
         return make_planner(self.config, backend, keep.device.type)(layout).to(keep.device)
 
 
-def document_of(first: Tensor, tokens: int) -> Tensor:
-    """The document of each token, int64 ``[tokens]``, from the first token of each document, int64 ``[documents]``."""
-    return torch.bucketize(torch.arange(tokens, device=first.device), first, right=True) - 1
+def mean_of_texts(values: Tensor, text: Tensor, documents: int) -> Tensor:
+    """Mean of ``values`` ``[tokens, n]`` over the tokens of each text, ``[documents, n]``; 0 where it has none.
+
+    Args:
+        text: int64 ``[tokens]``, the document of each token of a text, -1 where none.
+    """
+    slot = torch.where(text >= 0, text, documents)
+    total = values.new_zeros(documents + 1, values.shape[1]).index_add(0, slot, values)
+    count = values.new_zeros(documents + 1).index_add(0, slot, torch.ones_like(values[:, 0]))
+    return (total / count.clamp(min=1)[:, None])[:documents]

@@ -26,12 +26,14 @@ class Grid(NamedTuple):
         place: ``[T]``, -1 in questions and histogram rows.
         column: ``[P]``; document: ``[L]``.
         first: ``[D]``, the first token of each document.
+        text: ``[T]``, the document of each token of a question, -1 elsewhere.
     """
 
     place: Tensor
     column: Tensor
     document: Tensor
     first: Tensor
+    text: Tensor
 
 
 class TableLogits(NamedTuple):
@@ -67,6 +69,7 @@ def grid_of(token_types: Tensor, document: Tensor, cell: Tensor, cell_document: 
         torch.cat([number[cell_document, cell_column + 1], columns]),
         column_document,
         torch.searchsorted(document, documents),
+        torch.where(segment == 0, document, -1),
     )
 
 
@@ -97,7 +100,7 @@ class MateForTableQuestionAnswering(MatePreTrainedModel):
         # Few numbers: bfloat16 would cost digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))
-            return self.score(states, self.tapas.pool(states, token_types, grid.first), grid)
+            return self.score(states, self.tapas.pool(states, grid.first, grid.text), grid)
 
     def score(self, states: Tensor, pooled: Tensor, grid: Grid) -> TableLogits:
         """The heads alone; states: float ``[T, H]``; pooled: float ``[D, H]``."""

@@ -47,6 +47,8 @@ class Variant(NamedTuple):
 def _by_pattern(config: MateConfig, backend: str, device: str, buckets: Buckets, low_precision: bool) -> Planner:
     if backend in BACKENDS and BACKENDS[backend].needs_gpu and device != "cuda":
         raise UserError(f"model.attention.backend={backend} needs a GPU, and this is {device}; take auto")
+    if device == "xla" and backend in BACKENDS and not BACKENDS[backend].fixed_shapes:
+        raise UserError(f"model.attention.backend={backend} makes xla compile anew for each batch; take auto")
     return PatternPlanner(config.pattern().kinds, backend, device, buckets, low_precision)
 
 

@@ -23,6 +23,9 @@ from mate_cli.tasks.task import SeesAll, Verdict
 Objective = Literal["mml", "hard_em", "uniform"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
 
+_NEVER = -1e30
+"""The log-probability of what is no candidate: finite, for the differences of two of them to be numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellPrediction:
@@ -50,10 +53,11 @@ class CellSelection(SeesAll):
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:
-        return cell_loss(logits, batch.cell_document, batch.is_candidate, len(batch.ids), self.objective)[0]
+        return cell_loss(logits, batch.cell_document, batch.is_candidate, len(batch.label), self.objective)[0]
 
     def predictions(self, logits: Tensor, batch: Batch) -> list[CellPrediction]:
-        return rank_cells(batch.ids, logits, batch.cell_document, batch.cell_row, batch.cell_column)
+        own = logits[: len(batch.cell_document)]
+        return rank_cells(batch.ids, own, batch.cell_document, batch.cell_row, batch.cell_column)
 
     def verdicts(self, predictions: Sequence[CellPrediction], batch: Batch) -> list[Verdict]:
         candidates = candidates_of(batch)
@@ -99,11 +103,12 @@ def cell_loss(
         ``[documents]``.
     """
     log_p = cell_log_probabilities(cell_logits, cell_document, documents)
-    chosen, document = is_candidate.nonzero().squeeze(1), cell_document[is_candidate]
-    target = _TARGETS[objective](log_p[chosen].detach(), document, documents)
-    loss = log_p.new_zeros(documents).index_add(0, document, -target * log_p[chosen])
-    scorable = torch.zeros(documents, dtype=torch.bool, device=loss.device).index_fill(0, document, True)
-    return loss, scorable
+    # Masks, not indices of the candidates: their number would be a shape.
+    among = torch.where(is_candidate, log_p.detach(), _NEVER)
+    target = torch.where(is_candidate, _TARGETS[objective](among, cell_document, documents), 0)
+    loss = log_p.new_zeros(documents).index_add(0, cell_document, -target * log_p)
+    count = log_p.new_zeros(documents).index_add(0, cell_document, is_candidate.to(log_p.dtype))
+    return loss, count > 0
 
 
 def rank_cells(
@@ -121,18 +126,19 @@ def rank_cells(
     return predictions
 
 
-def _mml_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
-    return (log_p - logsumexp_by_group(log_p, document, documents)[document]).exp()
+def _mml_target(among: Tensor, document: Tensor, documents: int) -> Tensor:
+    return (among - logsumexp_by_group(among, document, documents)[document]).exp()
 
 
-def _hard_em_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
-    place = torch.arange(len(log_p), device=log_p.device)
-    return (place == first_best_by_group(log_p, document, documents)[document]).to(log_p.dtype)
+def _hard_em_target(among: Tensor, document: Tensor, documents: int) -> Tensor:
+    place = torch.arange(len(among), device=among.device)
+    return (place == first_best_by_group(among, document, documents)[document]).to(among.dtype)
 
 
-def _uniform_target(log_p: Tensor, document: Tensor, documents: int) -> Tensor:
-    count = log_p.new_zeros(documents).index_add(0, document, torch.ones_like(log_p))
-    return count.reciprocal()[document]
+def _uniform_target(among: Tensor, document: Tensor, documents: int) -> Tensor:
+    is_candidate = (among > _NEVER).to(among.dtype)
+    count = among.new_zeros(documents).index_add(0, document, is_candidate)
+    return count.clamp(min=1).reciprocal()[document]
 
 
 _TARGETS = {"mml": _mml_target, "hard_em": _hard_em_target, "uniform": _uniform_target}

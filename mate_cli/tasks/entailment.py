@@ -14,8 +14,11 @@ from torch.nn import functional as F
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.entailment import StatementLogits
-from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.model import MatePreTrainedModel, mean_of_texts
 from mate_cli.tasks.task import SeesAll, Verdict
+
+_MANY = 1 << 24
+"""More than any vocabulary has pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,7 @@ class EntailmentTask(SeesAll):
         return np.asarray(rows["label"]) >= 0
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> StatementLogits:
-        examples = torch.arange(len(batch.ids), device=batch.document.device)
-        logits: StatementLogits = model(**batch.encoder_inputs, first=torch.searchsorted(batch.document, examples))
+        logits: StatementLogits = model(**batch.encoder_inputs, first=batch.first, text=batch.text)
         return logits
 
     def losses(self, logits: StatementLogits, batch: Batch) -> Tensor:
@@ -59,7 +61,7 @@ class EntailmentTask(SeesAll):
         return losses + self.mentions * (batch.label >= 0) * mention_losses(logits.mentions, batch)
 
     def predictions(self, logits: StatementLogits, batch: Batch) -> list[Entailment]:
-        probability, label = logits.labels.softmax(1).max(1)
+        probability, label = logits.labels[: len(batch.ids)].softmax(1).max(1)
         return [Entailment(*own) for own in zip(batch.ids, label.tolist(), probability.tolist(), strict=True)]
 
     def verdicts(self, predictions: Sequence[Entailment], batch: Batch) -> list[Verdict]:
@@ -72,10 +74,8 @@ def mention_losses(mentions: Tensor, batch: Batch) -> Tensor:
     Args:
         mentions: logits, float ``[tokens]``.
     """
-    in_text = batch.token_types[:, 0] == 0
-    piece = batch.document * (int(batch.input_ids.max()) + 1) + batch.input_ids  # of its document
-    in_table = torch.isin(piece, piece[~in_text]).to(mentions.dtype)
-    weight = in_text.to(mentions.dtype)
-    losses = F.binary_cross_entropy_with_logits(mentions, in_table, weight, reduction="none")
-    total, count = (weight.new_zeros(len(batch.ids)).index_add(0, batch.document, own) for own in (losses, weight))
-    return total / count.clamp(min=1)
+    in_text = (batch.text >= 0).to(mentions.dtype)
+    piece = batch.document * _MANY + batch.input_ids  # of its document
+    in_table = torch.isin(piece, torch.where(batch.text >= 0, -1, piece)).to(mentions.dtype)
+    losses = F.binary_cross_entropy_with_logits(mentions, in_table, in_text, reduction="none")
+    return mean_of_texts(losses[:, None], batch.text, len(batch.label)).squeeze(1)

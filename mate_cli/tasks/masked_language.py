@@ -48,9 +48,10 @@ class MaskedLanguage(SeesAll):
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:
-        return F.cross_entropy(logits, batch.target, reduction="none")
+        return F.cross_entropy(logits, batch.target, reduction="none", ignore_index=-1)
 
     def predictions(self, logits: Tensor, batch: Batch) -> list[PiecePrediction]:
+        logits = logits[: batch.num_masked]
         counts = torch.bincount(batch.document[batch.masked], minlength=len(batch.ids)).tolist()
         in_table = batch.token_types[batch.masked, 0] == 1
         of_each = (batch.target, logits.argmax(1), -self.losses(logits, batch), in_table)

@@ -6,30 +6,35 @@ from typing import Any
 
 import torch
 
-from mate_cli.attention import Buckets
+from mate_cli.attention import Buckets, FixedShape
 from mate_cli.attention.autotune import autotune
 from mate_cli.config import ModelConfig, ScheduleConfig, TrainConfig, cache_folder
 from mate_cli.encoding.batch import Collator, layout_of
+from mate_cli.encoding.fixed import FixedCollator
 from mate_cli.errors import UserError
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
 from mate_cli.training.devices import Devices
 
+_DROPPING = ("eager", "dense", "blocks", "bucketed")
 
-def training_backend(config: TrainConfig, schedule: ScheduleConfig) -> str:
+
+def training_backend(config: TrainConfig, schedule: ScheduleConfig, device: str) -> str:
     """The backend of training as configured, but ``eager`` where ``auto`` must drop attention weights.
+
+    On XLA ``auto`` needs no other: what it takes there can drop them.
 
     Raises:
         UserError: the schedule asks for dropout on attention weights, and the backend has none.
     """
     backend, dropout = config.model.attention.backend, schedule.attention_dropout
-    if not dropout:
+    if not dropout or backend in _DROPPING or (device == "xla" and backend in ("auto", "autotune")):
         return backend
-    if backend in ("auto", "autotune", "eager"):
+    if backend in ("auto", "autotune"):
         return "eager"
     raise UserError(
         f"model.attention.backend={backend} has no attention dropout, and the schedule asks for {dropout}; "
-        "take eager, or set the schedule's attention_dropout to 0"
+        "take auto, or set the schedule's attention_dropout to 0"
     )
 
 
@@ -43,9 +48,21 @@ def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: De
 
 
 def collator_for(
-    model: MateConfig, config: ModelConfig, backend: str, device: str, low_precision: bool = False
+    model: MateConfig,
+    config: ModelConfig,
+    backend: str,
+    device: str,
+    low_precision: bool = False,
+    shape: FixedShape | None = None,
+    masked: int = 0,
 ) -> Collator:
-    """What makes batches for a model, with the plans of its attention; ``autotune`` without a trial is ``auto``."""
+    """What makes batches for a model, with the plans of its attention; ``autotune`` without a trial is ``auto``.
+
+    Args:
+        shape: of all batches, where the device asks for one.
+        masked: how many masked tokens a document has at most, where there is a shape.
+    """
     buckets = Buckets(config.bucketed.global_size, config.bucketed.radius)
     chosen = "auto" if backend == "autotune" else backend
-    return Collator(make_planner(model, chosen, device, buckets, low_precision))
+    planner = make_planner(model, chosen, device, buckets, low_precision)
+    return Collator(planner) if shape is None else FixedCollator(planner, shape, masked)

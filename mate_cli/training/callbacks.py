@@ -132,10 +132,17 @@ class ProgressReport(Callback):
         self._bar: Progress | None = None
         self._started = self._last_line = 0.0
         self._first_step = self._examples = 0
+        self._loss = ""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ProgressReport:
+        """Of its own for each replica that is a thread; but a console cannot be copied."""
+        return ProgressReport(self.console, self.seconds_between_lines)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._started = self._last_line = time.monotonic()
         self._first_step = trainer.global_step
+        if not trainer.is_global_zero:
+            self.console = Console(quiet=True)
         if self.console.is_terminal:
             self._bar = Progress(
                 TextColumn("training"),
@@ -155,9 +162,9 @@ class ProgressReport(Callback):
         if not _ends_step(trainer):
             return
         seconds = time.monotonic() - self._started
-        loss = trainer.callback_metrics.get("loss")
-        facts = f"loss {float(loss):.3f}" if loss is not None else ""
-        facts += f"  {self._examples * trainer.world_size / seconds:.1f} examples/s"
+        if trainer.global_step % trainer.log_every_n_steps == 0:  # reading it makes the device wait
+            self._loss = f"loss {float(trainer.callback_metrics['loss']):.3f}"
+        facts = f"{self._loss}  {self._examples * trainer.world_size / seconds:.1f} examples/s"
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=trainer.global_step, facts=facts)
         elif time.monotonic() - self._last_line > self.seconds_between_lines:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 
 from mate_cli.config import HardwareConfig
 from mate_cli.errors import UserError
+from mate_cli.training import xla
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,24 @@ class Devices:
 
     @property
     def device_type(self) -> str:
-        return {"gpu": "cuda", "tpu": "xla"}.get(self.accelerator, self.accelerator)
+        return {"gpu": "cuda", "tpu": "xla", "xla_cpu": "xla"}.get(self.accelerator, self.accelerator)
 
     @property
     def low_precision(self) -> bool:
         return not self.precision.startswith("32")
+
+    @property
+    def replicas(self) -> bool:
+        """Whether several XLA devices work together, each in a thread that a runtime of their own starts."""
+        return self.device_type == "xla" and self.devices > 1
 
     def alone(self) -> Devices:
         """The first of them by itself."""
         return replace(self, devices=1, nodes=1, strategy="auto")
 
     def trainer_arguments(self) -> dict[str, Any]:
+        if self.device_type == "xla":
+            return xla.trainer_arguments(self)
         return {
             "accelerator": self.accelerator,
             "devices": self.devices,
@@ -53,7 +60,7 @@ class Devices:
             from mate_cli.training.sharding import ShardedStrategy
 
             return ShardedStrategy(self.world_size)
-        if self.accelerator == "tpu" or self.world_size == 1:
+        if self.world_size == 1:
             return "auto"
         from pytorch_lightning.strategies import DDPStrategy
 
@@ -111,11 +118,7 @@ def _all_devices(accelerator: str) -> int:
     """Every device of this machine; a CPU counts as one."""
     if accelerator == "gpu":
         return torch.cuda.device_count()
-    if accelerator == "tpu":
-        from pytorch_lightning.accelerators import XLAAccelerator
-
-        return XLAAccelerator.auto_device_count()
-    return 1
+    return xla.xla_devices(accelerator) if accelerator in ("tpu", "xla_cpu") else 1
 
 
 def _has_native_bf16(accelerator: str) -> bool:
@@ -125,7 +128,7 @@ def _has_native_bf16(accelerator: str) -> bool:
     if accelerator == "cpu":
         capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
         return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
-    return True
+    return accelerator == "tpu"
 
 
 def _check_cpu(hardware: HardwareConfig) -> None:
@@ -146,16 +149,4 @@ def _check_gpu(hardware: HardwareConfig) -> None:
         )
 
 
-def _check_tpu(hardware: HardwareConfig) -> None:
-    if importlib.util.find_spec("torch_xla") is None:
-        raise UserError(
-            f"hardware={hardware.name} needs torch-xla, which is not installed; use hardware=cpu, or an environment "
-            "of its own with torch 2.9 and torch-xla 2.9 on a TPU host"
-        )
-    from pytorch_lightning.accelerators import XLAAccelerator
-
-    if not XLAAccelerator.is_available():
-        raise UserError(f"hardware={hardware.name} needs a TPU, and none is attached to this machine; use hardware=cpu")
-
-
-_ACCELERATOR_CHECKS = {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": _check_tpu}
+_ACCELERATOR_CHECKS = {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": xla.check_xla, "xla_cpu": xla.check_xla}

@@ -15,7 +15,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.loggers import CSVLogger, Logger
 from rich.console import Console
 
-from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, config_hash, to_plain
+from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, config_hash, to_plain
 from mate_cli.errors import UserError
 from mate_cli.ranks import is_first_rank
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
@@ -23,6 +23,7 @@ from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressRepor
 from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
+from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
@@ -30,6 +31,7 @@ from mate_cli.training.run_folder import FollowedFolder, RunFolder
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
+from mate_cli.training.xla import SyncEachBatch, start_xla
 
 
 @dataclass(frozen=True)
@@ -93,27 +95,37 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     """Data, model and trainer parts of a run; nothing is written to the run folder."""
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
-    backend = training_backend(config, schedule)
+    backend, on_xla = training_backend(config, schedule, devices.device_type), devices.device_type == "xla"
     check_data(config)
+    if on_xla:
+        check_fixed(config.task)
+        start_xla(cache_folder(config.paths))
     pl.seed_everything(config.seed, verbose=False)
     model, vocabulary, new = starting_model(config, schedule, console)
     task, options = task_of(config.task, schedule), encoding_options(config.task, schedule, model.config)
     rows = open_rows(config, schedule, options, vocabulary, console)
-    if backend == "autotune":
+    if backend == "autotune" and not on_xla:
         backend = tuned_backend(config, model.config, rows.train, devices)
         console.print(f"autotune: {backend} is the fastest attention backend here")
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)
+    shape = shape_of((rows.train, rows.dev), micro_batch, options.max_tokens) if on_xla else None
+    masked = most_masked(config.task, options.max_tokens) if on_xla else 0
     data = TaskDataModule(
         rows.train,
         rows.dev,
         rows.scorable,
-        collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision),
+        collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision, shape, masked),
         schedule.batch,
         micro_batch,
         steps,
         config.seed,
         loader_workers(config.hardware, devices.devices),
     )
+    if devices.replicas and schedule.validate_every and steps % schedule.validate_every:
+        raise UserError(
+            f"validate_every={schedule.validate_every} does not divide {steps} steps, and on several XLA devices no "
+            "validation can follow the last step: set it to a divisor"
+        )
     optimization = Optimization(
         steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay, schedule.bias_correction
     )
@@ -146,7 +158,9 @@ def _fit(job: Job, console: Console) -> None:
         job.folder.set_status("failed", error=f"{type(error).__name__}: {error}")
         raise
     seconds, clamped = round(time.monotonic() - started, 1), job.module.clamped_ids
-    job.folder.set_status("trained", step=job.steps, seconds=seconds, clamped_ids=clamped)
+    # Replicas have modules of their own, and no number of theirs comes back from them.
+    facts = {} if job.devices.replicas else {"clamped_ids": clamped}
+    job.folder.set_status("trained", step=job.steps, seconds=seconds, **facts)
     if clamped:
         console.print(
             f"{clamped} row or column indices lay beyond their embedding tables and were clamped in the look-up"
@@ -165,14 +179,25 @@ def _trainer(job: Job, console: Console) -> pl.Trainer:
         val_check_interval=job.validate_every * job.accumulation,
         check_val_every_n_epoch=None,
         num_sanity_val_steps=0,
-        log_every_n_steps=1,
+        log_every_n_steps=_steps_between_logs(job),
         use_distributed_sampler=False,
-        callbacks=[checkpoints, Interruption(checkpoints), ProgressReport(console)],
+        callbacks=[*_for_devices(job.devices, checkpoints), ProgressReport(console)],
         logger=_loggers(job),
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
     )
+
+
+def _for_devices(devices: Devices, checkpoints: Checkpoints) -> list[pl.Callback]:
+    """Signals come to the main thread, and replicas of XLA are others: they stop at once."""
+    cut = [SyncEachBatch()] if devices.device_type == "xla" else []
+    return [*cut, checkpoints] if devices.replicas else [*cut, checkpoints, Interruption(checkpoints)]
+
+
+def _steps_between_logs(job: Job) -> int:
+    """A loss that is read makes an XLA device wait: long runs there tell theirs now and then."""
+    return max(1, min(50, job.steps // 100)) if job.devices.device_type == "xla" else 1
 
 
 def _loggers(job: Job) -> list[Logger]:
@@ -192,6 +217,7 @@ def quieten_lightning() -> None:
     # The sampler starts at the step of the checkpoint by itself; workers are chosen by the profile.
     warnings.filterwarnings("ignore", message=".*dataloader is not resumable.*")
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    warnings.filterwarnings("ignore", message=".*You have overridden `on_before_batch_transfer`.*")
     warnings.filterwarnings("ignore", message=".*LeafSpec.*")
     warnings.filterwarnings("ignore", message=".*predict returned None.*")
     warnings.filterwarnings("ignore", message=".*Experiment logs directory.*")

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytorch_lightning as pl
 import torch
+from lightning_fabric.utilities import move_data_to_device
 from torch import Tensor
 
 from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
 from mate_cli.tasks.task import Prediction, Task, Verdict
 from mate_cli.training.optimizer import BertAdamW, linear_schedule, parameter_groups
+from mate_cli.training.xla import gather_objects, seed_xla
 
 if TYPE_CHECKING:
     from mate_cli.encoding.batch import Batch
@@ -58,16 +60,20 @@ class TaskModule(pl.LightningModule):
         self.clamped_ids = 0
         self.predictions: list[Prediction] = []
         self._clamped = 0  # by this rank, not yet in ``clamped_ids``
-        self._step_loss = 0.0
+        self._step_loss: Tensor | float = 0.0
         self._stream_losses = 0
         self._verdicts: list[list[Verdict]] = []  # of each batch
 
     def forward(self, batch: Batch) -> Any:
         """The scores of whatever competes in the batch, float32 at least, see ``Task.logits``."""
+        return self.task.logits(self.model, batch)
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        """Count where counting makes no device wait."""
         embeddings = self.model.get_submodule("tapas.embeddings")
         assert isinstance(embeddings, Embeddings)
         self._clamped += int(embeddings.clamped(batch.token_types))
-        return self.task.logits(self.model, batch)
+        return batch
 
     def configure_model(self) -> None:
         """Share the model out over the devices, where the strategy asks for that by a mesh of them."""
@@ -83,7 +89,10 @@ class TaskModule(pl.LightningModule):
         return encoder
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        torch.manual_seed(hash((self.seed, batch_idx, self.global_rank)))
+        seed = hash((self.seed, batch_idx, self.global_rank))
+        torch.manual_seed(seed)
+        if self.device.type == "xla":
+            seed_xla(seed)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The part that this micro-batch has in the mean loss of the optimizer step's scorable examples.
@@ -93,14 +102,16 @@ class TaskModule(pl.LightningModule):
         losses = self.task.losses(self(batch), batch)
         scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
         if scorable is None:
-            self._stream_losses += len(losses)
-        loss = losses.sum() * self.trainer.world_size / max(1 if scorable is None else scorable, 1)
-        self._record_loss(float(loss.detach()), batch_idx)
+            self._stream_losses += batch.num_masked
+        # A tensor: XLA compiles some numbers into the program.
+        share = torch.tensor(self.trainer.world_size / max(1 if scorable is None else scorable, 1))
+        loss = losses.sum() * share.to(losses)
+        self._record_loss(loss.detach(), batch_idx)
         # Lightning divides by the number of passes; the loss above is a share of the sum already.
         return loss * self.trainer.accumulate_grad_batches
 
-    def _record_loss(self, share: float, batch_idx: int) -> None:
-        self._step_loss += share
+    def _record_loss(self, share: Tensor, batch_idx: int) -> None:
+        self._step_loss = self._step_loss + share
         if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
             # A rank's share is as large as the whole on average. In a stream this is the mean of the ranks' means.
             own = self._step_loss / max(self._stream_losses * self.trainer.world_size, 1)
@@ -135,7 +146,7 @@ class TaskModule(pl.LightningModule):
         self._verdicts.clear()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._verdicts.append(self.task.verdicts(self.predict(batch), batch))
+        self._verdicts.append(self.task.verdicts(self.predict(batch), batch.on_host()))
 
     def on_validation_epoch_end(self) -> None:
         best = most_confident(self._verdicts_of_all_ranks())
@@ -154,7 +165,10 @@ class TaskModule(pl.LightningModule):
         if self.trainer.world_size == 1:
             return self._verdicts
         by_rank: list[Any] = [None] * self.trainer.world_size
-        torch.distributed.all_gather_object(by_rank, self._verdicts)
+        if self.device.type == "xla":
+            by_rank = gather_objects(self._verdicts)
+        else:
+            torch.distributed.all_gather_object(by_rank, self._verdicts)
         return [batch for place in zip(*by_rank, strict=True) for batch in place]
 
     def predict_step(self, batch: Batch, batch_idx: int) -> None:
@@ -162,7 +176,8 @@ class TaskModule(pl.LightningModule):
 
     def predict(self, batch: Batch) -> Sequence[Prediction]:
         """What is predicted for each example of a batch."""
-        return self.task.predictions(self(batch), batch)
+        logits = move_data_to_device(self(batch), torch.device("cpu"))
+        return self.task.predictions(logits, batch.on_host())
 
     def configure_optimizers(self) -> Any:
         o = self.optimization

@@ -29,7 +29,8 @@ class BertAdamW(torch.optim.AdamW):
         for group in self.param_groups:
             for parameter in group["params"]:
                 self.state[parameter] = {
-                    "step": torch.tensor(first_step, dtype=torch.float32, device=parameter.device),
+                    # Fused kernels read it on their device; elsewhere reading it there would make that wait.
+                    "step": torch.tensor(first_step, device=parameter.device if fused else "cpu"),
                     "exp_avg": torch.zeros_like(parameter),
                     "exp_avg_sq": torch.zeros_like(parameter),
                 }

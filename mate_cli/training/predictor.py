@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytorch_lightning as pl
 
+from mate_cli.attention import widest_shape
 from mate_cli.config import HardwareConfig, TrainConfig, active_schedule
 from mate_cli.errors import UserError
 from mate_cli.models.weights import load_model
@@ -14,6 +15,7 @@ from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.fit import quieten_lightning
+from mate_cli.training.fixed_shape import check_fixed, most_masked
 from mate_cli.training.module import TaskModule
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import encoding_options
@@ -41,12 +43,17 @@ class Predictor:
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
         self.module = TaskModule(model, task_of(config.task))
         self.options = encoding_options(config.task, active_schedule(config), model.config)
+        on_xla = self.devices.device_type == "xla"
+        if on_xla:
+            check_fixed(config.task)
         self.collator = collator_for(
             model.config,
             config.model,
             config.model.attention.backend,
             self.devices.device_type,
             self.devices.low_precision,
+            widest_shape(hardware.micro_batch, self.options.max_tokens) if on_xla else None,
+            most_masked(config.task, self.options.max_tokens) if on_xla else 0,
         )
 
     def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:

@@ -247,13 +247,18 @@ def test_plans_travel_between_processes(backend):
     assert torch.equal(attend(qkv, sent, pattern), attend(qkv, plan, pattern))
 
 
-def test_dropout_is_eager_alone():
+DROPPING = ("eager", "dense", "blocks", "bucketed")
+
+
+def test_no_backend_ignores_dropout():
     batch = layout([document(4, True, 5, 4, np.random.default_rng(7))], [0])
     pattern = PATTERNS["1:1"]
     qkv = torch.ones(len(batch.document), 3 * pattern.heads * HEAD_DIM)
-    dropped = attend(qkv, build_plan(batch, pattern.kinds, "eager"), pattern, dropout=0.5)
-    assert not torch.allclose(dropped, torch.ones_like(dropped))
-    for backend in EXACT:
+    for backend in DROPPING:
+        dropped = attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout=0.5)
+        assert not torch.allclose(dropped, torch.ones_like(dropped))
+        assert dropped.mean() == pytest.approx(1.0, abs=0.2)
+    for backend in {*EXACT} - {*DROPPING}:
         with pytest.raises(ValueError, match="dropout"):
             attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout=0.5)
 

@@ -73,3 +73,17 @@ def test_ranking_is_by_probability_and_of_equals_the_earlier_cell():
     assert last.cells == ((0, 0), (1, 0))
     assert sum(first.probabilities) == pytest.approx(1)
     assert last.probabilities == pytest.approx((0.5, 0.5))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_cells_that_fill_up_a_batch_change_no_loss(objective):
+    """They make a document of their own, behind the last, without a candidate."""
+    torch.manual_seed(0)
+    logits = torch.randn(7, dtype=torch.float64)
+    document = torch.tensor([0, 0, 0, 1, 1, 2, 2])
+    candidate = torch.tensor([1, 0, 1, 0, 1, 0, 0], dtype=torch.bool)
+    expected, scorable = cell_loss(logits, document, candidate, 3, objective)
+    more = [torch.cat([own, own.new_full((5,), value)]) for own, value in ((logits, 0), (document, 3), (candidate, 0))]
+    loss, known = cell_loss(*more, 4, objective)
+    torch.testing.assert_close(loss, torch.cat([expected, expected.new_zeros(1)]))
+    assert known.tolist() == [*scorable.tolist(), False] == [True, True, False, False]

@@ -1,0 +1,212 @@
+"""Training on XLA devices, on torch-xla's processor: as on the CPU, with few compilations and no operation on it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from rich.console import Console
+from safetensors.torch import load_file
+
+from mate_cli.attention import widest_shape
+from mate_cli.config import ScheduleConfig, active_schedule
+from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.models.encoder import Intermediate
+from mate_cli.tasks.cell_selection import CellSelection
+from mate_cli.training import fit
+from mate_cli.training.backend import collator_for
+from mate_cli.training.callbacks import Checkpoints
+from mate_cli.training.evaluate import AskedRun
+from mate_cli.training.module import TaskModule
+from mate_cli.training.run_folder import RunFolder
+from mate_cli.training.splits import encoding_options
+from mate_cli.training.starting_model import starting_model
+from tests.training.test_every_model import MODELS, SILENT, composed, eight  # noqa: F401
+from tests.training.xla_runs import train
+
+torch_xla = pytest.importorskip("torch_xla")
+pytestmark = [pytest.mark.xla, pytest.mark.timeout(1200)]
+DROPPING = (
+    "name=it",
+    "task.schedules.smoke.steps=6",
+    "task.schedules.smoke.save_every=2",
+    "task.schedules.smoke.dropout=0.1",
+    "task.schedules.smoke.attention_dropout=0.1",
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def device_before_the_first_gradient():
+    """PyTorch counts devices when it first computes a gradient, and knows of none that come later."""
+    torch.zeros(1, device="xla")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_and_gradients_are_those_of_the_cpu(name, eight):  # noqa: F811
+    config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
+    model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
+    options = encoding_options(config.task, ScheduleConfig(max_tokens=128), model.config)
+    encoded = encode(eight[:3], CellTokenizer(vocabulary), options)
+    rows = [row_of(example, own.features) for example, own in zip(eight[:3], encoded, strict=True)]
+    backend, results = config.model.attention.backend, []
+    for device, shape in (("cpu", None), ("xla", widest_shape(4, 128))):
+        batch = collator_for(model.config, config.model, backend, device, shape=shape)(rows).to(device)
+        module = TaskModule(model, CellSelection()).to(device)
+        module.zero_grad()
+        logits = module(batch)
+        module.task.losses(logits, batch).sum().backward()
+        torch_xla.sync()  # else each tensor that is read would be a program of its own
+        gradients = {key: own.grad.cpu() for key, own in model.named_parameters() if own.grad is not None}
+        results.append((logits.detach().cpu()[: len(batch.on_host().cell_document)], gradients))
+    (logits, gradients), (logits_xla, gradients_xla) = results
+    torch.testing.assert_close(logits_xla, logits, rtol=0, atol=1e-5)
+    assert gradients.keys() == gradients_xla.keys()
+    for key, own in gradients.items():
+        torch.testing.assert_close(gradients_xla[key], own, rtol=0, atol=1e-5, msg=key)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ten_steps_compile_twice_and_leave_nothing_to_the_cpu(name, tmp_path, cache):
+    _, counts = train(tmp_path, cache, f"model={name}", "task.schedules.smoke.steps=10")
+    print(f"\n{name}: {counts.compilations} {counts.at_end} {counts.fallbacks}")
+    assert len(counts.compilations) == 10
+    assert counts.compilations[-1] <= 2
+    assert counts.fallbacks == {}
+
+
+def test_accumulating_compiles_four_times(tmp_path, cache):
+    words = ("task.schedules.smoke.steps=5", "hardware.micro_batch=1")
+    _, counts = train(tmp_path, cache, *words)
+    assert len(counts.compilations) == 20
+    assert counts.compilations[-1] <= 4
+    assert counts.fallbacks == {}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, cache):
+    """A run of six steps with every kind of dropout, its checkpoints every two."""
+    return train(tmp_path_factory.mktemp("undisturbed"), cache, *DROPPING)[0]
+
+
+def weights(folder):
+    return load_file(folder.best_model / "model.safetensors")
+
+
+def test_a_resumed_run_ends_as_an_undisturbed_one(undisturbed, tmp_path, cache, monkeypatch):
+    class Stopped(Exception):
+        pass
+
+    def stop(checkpoints, trainer, original=Checkpoints.save_last):
+        original(checkpoints, trainer)
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "save_last", stop)
+        with pytest.raises(Stopped):
+            train(tmp_path, cache, *DROPPING)
+    (path,) = tmp_path.glob("*/*")
+    assert RunFolder(path).status()["step"] == 2
+    resumed, _ = train(tmp_path, cache, *DROPPING, "resume=true")
+    expected, got = weights(undisturbed), weights(resumed)
+    assert expected.keys() == got.keys()
+    assert all(expected[key].equal(got[key]) for key in expected)
+
+
+def test_seeds_reach_the_device(undisturbed, tmp_path, cache):
+    again, _ = train(tmp_path / "again", cache, *DROPPING)
+    other, _ = train(tmp_path / "other", cache, *DROPPING, "task.schedules.smoke.attention_dropout=0")
+    assert losses_of(again) == losses_of(undisturbed) != losses_of(other)
+
+
+def losses_of(folder):
+    lines = list(csv.DictReader((folder.path / "metrics.csv").open()))
+    return [line["loss"] for line in lines if line["loss"]]
+
+
+def test_mixed_precision_is_of_products_alone(tmp_path, cache):
+    words = ("task.schedules.smoke.steps=3", "hardware.precision=bf16-mixed")
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        original = Intermediate.forward
+
+        def forward(layer, states):
+            result = original(layer, states)
+            seen.append((result.dtype, layer.dense.weight.dtype))
+            return result
+
+        patch.setattr(Intermediate, "forward", forward)
+        mixed, counts = train(tmp_path / "mixed", cache, *words)
+    exact, _ = train(tmp_path / "exact", cache, *words[:1])
+    assert set(seen) == {(torch.bfloat16, torch.float32)}
+    assert counts.fallbacks == {}
+    state = torch.load(mixed.last_checkpoint, weights_only=True)["optimizer_states"][0]["state"]
+    assert {own["exp_avg"].dtype for own in state.values()} == {torch.float32}
+    for ours, reference in zip(losses_of(mixed), losses_of(exact), strict=True):
+        assert float(ours) == pytest.approx(float(reference), rel=0.02)
+        assert ours != reference
+
+
+def program(module, *words, **environment):
+    """The output of a program beside these tests, which gets ten minutes."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.training.{module}", *map(str, words)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_one_program_over_four_devices(cache):
+    output = program("xla_spmd", cache, CPU_NUM_DEVICES="4", PJRT_NPROC="16", XLA_PERSISTENT_CACHE_PATH="")
+    report = json.loads(output.splitlines()[-1])
+    assert report["xla"] == pytest.approx(report["cpu"], abs=1e-5)
+    assert report["fallbacks"] == []
+    assert report["compilations"] <= 2
+    assert "devices=[4]" in report["sharding"]
+
+
+REPLICAS = {"PJRT_NPROC": "16", "XLA_THREAD_POOL_SIZE": "16", "XLA_NO_SPECIAL_SCALARS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def test_two_replicas_come_to_the_weights_of_one(tmp_path, cache):
+    words = ("task.schedules.smoke.steps=4", "name=it", "hardware.micro_batch=2")
+    ends = []
+    for replicas in (1, 2):
+        runs = tmp_path / str(replicas)
+        program("xla_replicas", runs, cache, replicas, *words, CPU_NUM_DEVICES=str(replicas), **REPLICAS)
+        ends.append(RunFolder(runs / "sample" / "it"))
+    one, two = ends
+    assert [float(own) for own in losses_of(two)] == pytest.approx([float(own) for own in losses_of(one)], abs=1e-5)
+    assert len(losses_of(two)) == 4, "a logger of another thread"
+    expected, got = weights(one), weights(two)
+    for key in expected:
+        torch.testing.assert_close(got[key], expected[key], rtol=0, atol=1e-6)
+
+
+def top_cells(hardware, runs, cache):
+    """The best cell of each question of dev, after 40 steps."""
+    words = ("backbone=tiny", "schedule=smoke", "task.schedules.smoke.steps=40", "task.schedules.smoke.validate_on=6")
+    paths = (f"paths.runs={runs}", f"paths.cache={cache}")
+    config = composed(f"hardware={hardware}", "hardware.precision='32'", *words, *paths)
+    console = Console(quiet=True)
+    folder = fit.train(config, console)
+    predictions = AskedRun(folder, config, config.hardware, "dev", None, False, console).predict()
+    return {question: own.cells[0] for question, own in predictions.items()}
+
+
+def test_the_same_cells_are_best_as_on_the_cpu(tmp_path, cache):
+    on_cpu, on_xla = (top_cells(hardware, tmp_path / hardware, cache) for hardware in ("cpu", "xla_cpu"))
+    assert on_cpu.keys() == on_xla.keys()
+    assert len(on_cpu) > 100
+    assert len(set(on_cpu.values())) > 3, "a model that has learned nothing says nothing"
+    same = sum(on_cpu[question] == on_xla[question] for question in on_cpu)
+    assert same >= 0.99 * len(on_cpu)

@@ -1,0 +1,130 @@
+"""XLA profiles where there is no torch-xla: what each asks for, and what is refused in one line."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import pytest
+
+from mate_cli.config import ACCELERATORS, PathsConfig
+from mate_cli.config_rules import problems
+from mate_cli.config_task import KINDS
+from mate_cli.errors import UserError
+from mate_cli.training import xla
+from mate_cli.training.devices import Devices, accumulation, resolve_devices
+from mate_cli.training.fixed_shape import FIXED_KINDS, check_fixed
+from tests.training.test_every_model import composed
+
+REPLICAS = {"tpu_v3": 8, "tpu_v3_32": 32, "tpu_v4": 4, "tpu_v5e": 8, "tpu_v6e": 8}
+
+
+@pytest.fixture
+def processor():
+    return composed("hardware=xla_cpu").hardware
+
+
+def without(monkeypatch, package):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else find(name))
+
+
+@pytest.fixture
+def torch_xla(monkeypatch):
+    """A package of that name, and nothing in it."""
+    module = ModuleType("torch_xla")
+    module.__spec__ = ModuleSpec("torch_xla", None)
+    monkeypatch.setitem(sys.modules, "torch_xla", module)
+    monkeypatch.setenv("PJRT_DEVICE", "CPU")
+
+
+@pytest.mark.parametrize("name", REPLICAS)
+def test_the_papers_batch_divides_among_the_replicas(name):
+    hardware = composed("task=hybridqa", f"hardware={name}").hardware
+    devices = Devices("tpu", hardware.devices, hardware.nodes, hardware.precision, hardware.strategy)
+    assert devices.world_size == REPLICAS[name]
+    assert devices.device_type == "xla"
+    micro_batch, passes = accumulation(128, hardware.micro_batch, devices.world_size)
+    assert micro_batch == hardware.micro_batch
+    assert micro_batch * passes * devices.world_size == 128
+
+
+@pytest.mark.parametrize("name", [*REPLICAS, "xla_cpu"])
+def test_no_torch_xla(name, monkeypatch):
+    without(monkeypatch, "torch_xla")
+    with pytest.raises(UserError, match=rf"hardware={name} needs torch-xla.*mate-cli\[tpu\].*docs/tpu.md") as caught:
+        resolve_devices(composed(f"hardware={name}").hardware)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_torch_xla_of_another_torch(monkeypatch, tmp_path, processor):
+    (tmp_path / "torch_xla.py").write_text("raise ImportError('undefined symbol: deleteNode')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch_xla", raising=False)
+    monkeypatch.setenv("PJRT_DEVICE", "CPU")
+    with pytest.raises(UserError, match=r"does not fit torch .*undefined symbol.*mate-cli\[tpu\]"):
+        resolve_devices(processor)
+
+
+def test_one_device_or_all(monkeypatch, torch_xla, processor):
+    monkeypatch.setenv("CPU_NUM_DEVICES", "4")
+    assert resolve_devices(processor).world_size == 1
+    assert resolve_devices(replace(processor, devices=4)).replicas
+    with pytest.raises(UserError, match=r"needs 3 XLA devices, and this machine has 4.* 1 or 4"):
+        resolve_devices(replace(processor, devices=3))
+
+
+def test_a_runtime_of_another_kind(monkeypatch, torch_xla, processor):
+    monkeypatch.setenv("PJRT_DEVICE", "TPU")
+    with pytest.raises(UserError, match="hardware=xla_cpu needs PJRT_DEVICE=CPU, and it is TPU"):
+        resolve_devices(processor)
+
+
+def test_a_host_without_a_tpu(monkeypatch, torch_xla):
+    monkeypatch.setattr(xla.XLAAccelerator, "is_available", staticmethod(lambda: False))
+    with pytest.raises(UserError, match="hardware=tpu_v3 needs a TPU, and none is attached"):
+        resolve_devices(composed("hardware=tpu_v3").hardware)
+
+
+def test_sixteen_bit_floats_are_no_choice(mate, capsys):
+    assert mate("train", "hardware=xla_cpu", "hardware.precision=16-mixed") == 2
+    error = capsys.readouterr().err
+    assert "hardware.precision" in error
+    assert "bf16-mixed" in error
+    assert "16-mixed" in error
+
+
+@pytest.mark.parametrize("accelerator", ["tpu", "xla_cpu"])
+def test_what_only_other_devices_do(accelerator, processor):
+    assert accelerator in ACCELERATORS
+    asked = replace(processor, accelerator=accelerator, recompute=True, strategy="fsdp")
+    assert len(problems(asked)) == 2
+
+
+@pytest.mark.parametrize("key", ["runs", "cache"])
+def test_an_address_is_no_folder(key):
+    (line,) = problems(PathsConfig(**{key: "gs://bucket/mate"}))
+    assert line.startswith(f"{key}=gs://bucket/mate is an address, not a folder; mount")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tasks_of_other_shapes_are_refused(kind):
+    task = replace(composed().task, kind=kind)
+    if kind in FIXED_KINDS:
+        check_fixed(task)
+    else:
+        with pytest.raises(
+            UserError, match=rf"\({kind}\) has other shapes for each batch and runs on no XLA device yet"
+        ):
+            check_fixed(task)
+
+
+def test_a_backend_of_many_shapes_is_refused(monkeypatch):
+    from mate_cli.models.configuration import MateConfig
+    from mate_cli.models.variants import make_planner
+
+    with pytest.raises(UserError, match="backend=ragged makes xla compile anew for each batch"):
+        make_planner(MateConfig(), "ragged", "xla")

@@ -1,0 +1,62 @@
+"""Training on torch-xla's processor, with what it compiled and what it left to the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from mate_cli.training import fit
+from mate_cli.training.run_folder import RunFolder
+from mate_cli.training.xla import SyncEachBatch
+from tests.training.test_every_model import composed
+
+SMALL = (
+    "backbone=tiny",
+    "schedule=smoke",
+    "task.schedules.smoke.batch=4",
+    "task.schedules.smoke.max_tokens=96",
+    "task.schedules.smoke.validate_on=6",
+)
+
+
+@dataclass
+class Counts:
+    """
+    Attributes:
+        compilations: after each micro-batch, how many there have been since training began.
+        at_end: the same at the end, validation and checkpoints among them.
+        fallbacks: operations that ran on the CPU, and how often; reading one number is none.
+    """
+
+    compilations: list[int] = field(default_factory=list)
+    at_end: int = 0
+    fallbacks: dict[str, int] = field(default_factory=dict)
+
+
+def train(runs: Path, cache: Path, *words: str) -> tuple[RunFolder, Counts]:
+    """``mate train`` with an empty compile cache, up to the evaluation."""
+    import torch_xla.debug.metrics as metrics
+
+    counts = Counts()
+
+    def compiled() -> int:
+        return (metrics.metric_data("CompileTime") or (0,))[0]
+
+    class Counting(SyncEachBatch):
+        def on_train_batch_end(self, trainer, *_) -> None:
+            super().on_train_batch_end(trainer)
+            counts.compilations.append(compiled())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "SyncEachBatch", Counting)
+        patch.setenv("XLA_PERSISTENT_CACHE_PATH", "")
+        config = composed("hardware=xla_cpu", *SMALL, f"paths.runs={runs}", f"paths.cache={cache}", *words)
+        metrics.clear_all()
+        folder = fit.train(config, Console(quiet=True))
+    counts.at_end = compiled()
+    operations = [name for name in metrics.counter_names() if name.startswith("aten::")]
+    counts.fallbacks = {name: metrics.counter_value(name) for name in operations if name != "aten::_local_scalar_dense"}
+    return folder, counts
