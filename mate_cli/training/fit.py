@@ -15,7 +15,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.loggers import CSVLogger, Logger
 from rich.console import Console
 
-from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, config_hash, to_plain
+from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, to_plain
 from mate_cli.errors import UserError
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
@@ -25,7 +25,7 @@ from mate_cli.training.devices import Devices, accumulation, loader_workers, res
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
-from mate_cli.training.run_folder import RunFolder
+from mate_cli.training.run_folder import RunFolder, run_path
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
@@ -52,13 +52,6 @@ class Job:
     @property
     def validate_every(self) -> int:
         return min(self.schedule.validate_every or self.steps, self.steps)
-
-
-def run_path(config: TrainConfig) -> Path:
-    """The run folder: ``name``, or else model, ablation, backbone, seed and a hash of all that changes the result."""
-    ablation = [] if config.ablation.name == "none" else [config.ablation.name]
-    parts = [config.model.name, *ablation, config.backbone.name, f"s{config.seed}", config_hash(config)[:8]]
-    return Path(config.paths.runs) / config.task.name / (config.name or "-".join(parts))
 
 
 def train(config: TrainConfig, console: Console) -> RunFolder:

@@ -1,0 +1,102 @@
+"""Real sweeps of real trainings, by launcher: all jobs, one killed, the same command again; two processes a job."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAUNCHERS = [
+    pytest.param(("hydra/launcher=local", "hydra.launcher.at_once=2"), id="local"),
+    pytest.param(("hydra/launcher=ray",), id="ray", marks=pytest.mark.sweep),
+    pytest.param(("hydra/launcher=submitit", "hydra.launcher.cluster=local"), id="submitit", marks=pytest.mark.sweep),
+]
+SIX = ("-m", "seed=0,1,2", "model=mate,tapas", "schedule=smoke", "task=sample", "backbone=tiny", "hardware=cpu")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+class Command:
+    """``mate train WORDS`` as a process, what it prints in a file."""
+
+    def __init__(self, folder: Path, cache: Path, *words: str) -> None:
+        self.log = folder / "output.txt"
+        environment = {**os.environ, "MATE_CACHE": str(cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        with self.log.open("w") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "mate_cli", "train", *words],
+                cwd=folder,
+                env=environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    def end(self) -> tuple[int, list[str]]:
+        """The exit code and the lines."""
+        code = self.process.wait(timeout=1500)
+        return code, self.log.read_text().splitlines()
+
+
+def summary(lines: list[str]) -> list[str]:
+    """From the summary on."""
+    return lines[max(number for number, line in enumerate(lines) if line.startswith("sweep of ")) :]
+
+
+def process_of(*words: str) -> int:
+    """The process that trains with these words, as soon as there is one."""
+    deadline = time.monotonic() + 600
+    while time.monotonic() < deadline:
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                command = file.read_bytes().decode().split("\0")
+            except OSError:  # it has ended
+                continue
+            if {"mate_cli", *words} <= set(command):
+                return int(file.parent.name)
+        time.sleep(0.05)
+    raise AssertionError(f"no process with {words}")
+
+
+def states(folder: Path) -> dict[str, str]:
+    """State and time of each run, by its folder's name."""
+    records = {file.parent.name: json.loads(file.read_text()) for file in folder.glob("runs/sample/*/status.json")}
+    return {name: f"{record['state']} {record['time']}" for name, record in records.items()}
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds the process to kill in /proc")
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_killed_job_leaves_the_others_and_is_run_alone_by_the_same_command(
+    launcher: tuple[str, ...], tmp_path: Path, cache: Path
+) -> None:
+    first = Command(tmp_path, cache, *SIX, *launcher)
+    os.kill(process_of("train", "seed=1", "model=tapas"), signal.SIGKILL)
+    code, lines = first.end()
+    assert code == 1, lines
+    assert lines[-1] == "error: 1 of 6 jobs failed; the same command runs what is not done, and nothing else"
+    told = summary(lines)
+    assert told[0] == "sweep of 6 jobs: 5 done, 1 failed"
+    (failed,) = [line.split() for line in told if line.split()[0] == "failed"]
+    assert failed[1:3] == ["seed=1", "model=tapas"]
+    assert " ".join(failed).endswith("killed by SIGKILL")
+    before = {name: state for name, state in states(tmp_path).items() if state.startswith("done")}
+    assert len(before) == 5
+
+    code, lines = Command(tmp_path, cache, *SIX, *launcher).end()
+    assert code == 0, lines
+    assert summary(lines)[0] == "sweep of 6 jobs: 5 done before, 1 done"
+    after = states(tmp_path)
+    assert len(after) == 6
+    assert before.items() < after.items()
+    assert all(state.startswith("done") for state in after.values())
+    assert {folder.name for folder in tmp_path.glob("runs/sample/*")} == set(after)
