@@ -27,7 +27,7 @@ from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
 ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
-LOGGERS = ("csv", "wandb")
+LOGGERS = ("csv", "tensorboard", "wandb")
 OUTPUTS = ("rich", "json")
 PRECISIONS = ("auto", "32", "bf16-mixed")
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
@@ -69,6 +69,7 @@ class LoggerConfig:
 
     name: str = key(MISSING, "name of the option", choices=LOGGERS)
     project: str = key("mate", "wandb: name of the project", text=True)
+    group: str | None = key(None, "wandb: group of runs; null: those that differ by nothing but the seed", text=True)
 
 
 @dataclass

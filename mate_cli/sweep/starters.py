@@ -67,10 +67,10 @@ def ray(config: RayConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
     except ImportError as error:
         raise UserError(f"hydra/launcher=ray needs Ray: {EXTRA}") from error
 
-    own = {} if config.address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    own = {} if config.address else {"include_dashboard": False}
     ray.init(address=config.address or "local", logging_level="error", **own)
     try:
-        task = ray.remote(num_cpus=config.cpus, num_gpus=config.gpus, max_retries=0, max_calls=1)(run_job)
+        task = ray.remote(num_cpus=config.cpus, num_gpus=config.gpus, max_retries=0)(run_job)
         running = {task.remote(*_arguments(job)): job for job in jobs}
         while running:
             (ended, *_), _ = ray.wait(list(running))

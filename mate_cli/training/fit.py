@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytorch_lightning as pl
-from pytorch_lightning.loggers import CSVLogger, Logger
 from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, to_plain
@@ -22,6 +21,7 @@ from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressRepor
 from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
+from mate_cli.training.loggers import check_logger, loggers
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
@@ -63,6 +63,7 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     """
     folder = RunFolder(run_path(config))
     check_parent(config, folder)
+    check_logger(config)
     devices = resolve_devices(config.hardware)
     plain = to_plain(config)
     is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, config=plain)
@@ -157,21 +158,11 @@ def _trainer(job: Job, console: Console) -> pl.Trainer:
         log_every_n_steps=1,
         use_distributed_sampler=False,
         callbacks=[checkpoints, Interruption(checkpoints), ProgressReport(console)],
-        logger=_loggers(job),
+        logger=loggers(job.config, job.folder),
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-
-
-def _loggers(job: Job) -> list[Logger]:
-    loggers: list[Logger] = [CSVLogger(job.folder.path, name="", version="", flush_logs_every_n_steps=20)]
-    if job.config.logger.name == "wandb":
-        from pytorch_lightning.loggers import WandbLogger
-
-        run = job.folder.path
-        loggers.append(WandbLogger(project=job.config.logger.project, name=run.name, save_dir=run, id=run.name))
-    return loggers
 
 
 def quieten_lightning() -> None:

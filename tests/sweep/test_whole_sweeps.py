@@ -19,7 +19,7 @@ LAUNCHERS = [
     pytest.param(("hydra/launcher=submitit", "hydra.launcher.cluster=local"), id="submitit", marks=pytest.mark.sweep),
 ]
 SIX = ("-m", "seed=0,1,2", "model=mate,tapas", "schedule=smoke", "task=sample", "backbone=tiny", "hardware=cpu")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ class Command:
 
     def end(self) -> tuple[int, list[str]]:
         """The exit code and the lines."""
-        code = self.process.wait(timeout=1500)
+        code = self.process.wait(timeout=3000)
         return code, self.log.read_text().splitlines()
 
 
@@ -53,10 +53,10 @@ def summary(lines: list[str]) -> list[str]:
     return lines[max(number for number, line in enumerate(lines) if line.startswith("sweep of ")) :]
 
 
-def process_of(*words: str) -> int:
-    """The process that trains with these words, as soon as there is one."""
-    deadline = time.monotonic() + 600
-    while time.monotonic() < deadline:
+def process_of(sweep: Command, *words: str) -> int:
+    """The process that trains with these words, as soon as the sweep has started it."""
+    deadline = time.monotonic() + 1500
+    while time.monotonic() < deadline and sweep.process.poll() is None:
         for file in Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 command = file.read_bytes().decode().split("\0")
@@ -65,7 +65,7 @@ def process_of(*words: str) -> int:
             if {"mate_cli", *words} <= set(command):
                 return int(file.parent.name)
         time.sleep(0.05)
-    raise AssertionError(f"no process with {words}")
+    raise AssertionError(f"no process with {words}: {sweep.log.read_text()}")
 
 
 def states(folder: Path) -> dict[str, str]:
@@ -80,7 +80,7 @@ def test_a_killed_job_leaves_the_others_and_is_run_alone_by_the_same_command(
     launcher: tuple[str, ...], tmp_path: Path, cache: Path
 ) -> None:
     first = Command(tmp_path, cache, *SIX, *launcher)
-    os.kill(process_of("train", "seed=1", "model=tapas"), signal.SIGKILL)
+    os.kill(process_of(first, "train", "seed=1", "model=tapas"), signal.SIGKILL)
     code, lines = first.end()
     assert code == 1, lines
     assert lines[-1] == "error: 1 of 6 jobs failed; the same command runs what is not done, and nothing else"
