@@ -31,7 +31,7 @@ LOGGERS = ("csv", "tensorboard", "wandb")
 OUTPUTS = ("rich", "json")
 PRECISIONS = ("auto", "32", "bf16-mixed")
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
-STRATEGIES = ("auto", "ddp")
+STRATEGIES = ("auto", "ddp", "fsdp")
 
 # What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
 EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
@@ -58,9 +58,17 @@ class HardwareConfig:
     devices: int | None = key(None, "devices per machine; null: all (cpu: one process)", low=1)
     nodes: int = key(1, "machines", low=1)
     precision: str = key("auto", "arithmetic of the model; auto: bf16-mixed where it pays", choices=PRECISIONS)
-    strategy: str = key("auto", "how devices work together", choices=STRATEGIES)
+    strategy: str = key("auto", "each device a whole model (auto, ddp) or a share of it (fsdp)", choices=STRATEGIES)
     micro_batch: int = key(MISSING, "examples per device and pass; the rest of the batch is accumulated", low=1)
+    recompute: bool = key(False, "keep no layer's insides for the backward pass: less memory, a third more work")
     workers: int | None = key(None, "processes that load data; null: by the number of cores", low=0)
+
+    def problems(self) -> list[str]:
+        """What PyTorch does on processors and GPUs alone is asked of no other device."""
+        if self.accelerator != "tpu":
+            return []
+        asked = {"strategy=fsdp": self.strategy == "fsdp", "recompute=true": self.recompute}
+        return [f"{name} is for processors and GPUs; leave it out on a TPU" for name, own in asked.items() if own]
 
 
 @dataclass

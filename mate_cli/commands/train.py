@@ -19,11 +19,14 @@ def run(config: TrainConfig) -> None:
     from rich.console import Console
 
     from mate_cli.commands.evaluate import report
+    from mate_cli.ranks import is_first_rank
     from mate_cli.training.evaluate import evaluate_run
     from mate_cli.training.fit import train
 
-    console, split = Console(soft_wrap=True), config.task.report_split
+    console, split = Console(soft_wrap=True, quiet=not is_first_rank()), config.task.report_split
     folder = train(config, console)
+    if not is_first_rank():
+        return
     report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
     folder.set_status("done")
     console.print(f"\nrun folder: {folder.path}", highlight=False)

@@ -11,6 +11,7 @@ from functools import partial
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from mate_cli.attention import Plan
 from mate_cli.models.configuration import MateConfig
@@ -69,11 +70,18 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
+    """
+    Attributes:
+        recompute: whether training keeps the states between layers alone and computes what is inside a layer once
+            more in the backward pass, with the same dropout: memory for a third more work.
+    """
+
     def __init__(self, config: MateConfig) -> None:
         super().__init__()
         self.layer = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
         memory = VARIANTS[config.heads].memory
         self.memory = memory(config) if memory is not None else None
+        self.recompute = False
 
     def forward(self, states_TH: Tensor, plan: Plan) -> Tensor:
         """``[tokens, hidden]`` to the same; under autocast in its dtype, as every sublayer normalises anew.
@@ -87,7 +95,10 @@ class Encoder(nn.Module):
         if self.memory is not None:
             states_TH = torch.cat([states_TH, self.memory(plan).to(states_TH.dtype)])
         for layer in self.layer:
-            states_TH = layer(states_TH, plan)
+            if self.recompute and torch.is_grad_enabled():
+                states_TH = checkpoint(layer, states_TH, plan, use_reentrant=False)
+            else:
+                states_TH = layer(states_TH, plan)
         return states_TH[:tokens]
 
 

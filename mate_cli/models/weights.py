@@ -6,6 +6,7 @@ import copy
 import importlib.util
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,35 +152,39 @@ def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
     return report
 
 
-def save_model(model: MatePreTrainedModel, folder: Path, vocabulary: Path) -> None:
+def save_model(
+    model: MatePreTrainedModel, folder: Path, vocabulary: Path, tensors: Mapping[str, Tensor] | None = None
+) -> None:
     """Write configuration, weights and vocabulary to ``folder``; a model that stands there stays whole.
 
     Args:
         vocabulary: the folder that the tokeniser's files are copied from.
+        tensors: the weights, where the model holds only a share of them.
 
     Raises:
         OSError: the folder cannot be written; nothing is left of the attempt.
     """
     with written_whole(folder) as staged:
-        write_model(model, staged)
+        write_model(model, staged, tensors)
         for name in VOCABULARY_FILES:
             if (vocabulary / name).exists():
                 shutil.copyfile(vocabulary / name, staged / name)
 
 
-def write_model(model: MatePreTrainedModel, folder: Path) -> None:
+def write_model(model: MatePreTrainedModel, folder: Path, tensors: Mapping[str, Tensor] | None = None) -> None:
     """Write configuration and weights into a folder that is there.
 
     Raises:
         OSError: it cannot be written.
     """
     config = copy.copy(model.config)
-    config.architectures = [type(model).__name__]
+    config.architectures = [MODELS[model.kind].__name__]
     # Every field, so that another version's defaults cannot change the model.
     (folder / "config.json").write_text(config.to_json_string(use_diff=False), encoding="utf-8")
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    whole = model.state_dict() if tensors is None else tensors
+    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in whole.items()}
     try:
-        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+        save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     except SafetensorError as error:  # its own kind of error where a disk is full
         raise OSError(f"{folder}: {error}") from error
 

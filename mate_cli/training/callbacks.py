@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mate_cli.models.weights import save_model
+from mate_cli.ranks import is_first_rank
 from mate_cli.training.module import TaskModule
 from mate_cli.training.run_folder import RunFolder
 
@@ -50,6 +51,15 @@ class Checkpoints(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.best_score = state_dict["best_score"]
 
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Count the micro-batches that are done as this run has them: another number of devices had others."""
+        done = checkpoint["global_step"] * trainer.accumulate_grad_batches
+        progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+        for counts in (progress["total"], progress["current"]):
+            counts.update(dict.fromkeys(counts, done))
+
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         step = trainer.global_step
         # A step that validates saves after it, so that the best score is in the state.
@@ -61,7 +71,11 @@ class Checkpoints(Callback):
         score = pl_module.validation_score
         if self.best_score is None or score > self.best_score:
             self.best_score = score
-            save_model(pl_module.model, self.folder.best_model, self.vocabulary)
+            # Where every rank holds a share of the weights, all of them must take part in this.
+            tensors = trainer.strategy.lightning_module_state_dict()
+            if trainer.is_global_zero:
+                own = {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
+                save_model(pl_module.model, self.folder.best_model, self.vocabulary, own)
         if trainer.state.fn == TrainerFn.FITTING:
             self.save_last(trainer)
 
@@ -72,12 +86,16 @@ class Checkpoints(Callback):
     def save_last(self, trainer: pl.Trainer) -> None:
         temporary = Path(f"{self.folder.last_checkpoint}.tmp")
         trainer.save_checkpoint(temporary)
-        os.replace(temporary, self.folder.last_checkpoint)
-        self.folder.set_status("running", step=trainer.global_step)
+        if trainer.is_global_zero:
+            os.replace(temporary, self.folder.last_checkpoint)
+            self.folder.set_status("running", step=trainer.global_step)
 
 
 class Interruption(Callback):
-    """On the first Ctrl-C or SIGTERM finishes the optimizer step, saves and stops; on the second stops at once."""
+    """On the first Ctrl-C or SIGTERM finishes the optimizer step, saves and stops; on the second stops at once.
+
+    The ranks hear of it at different times, so after each step they agree.
+    """
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self.checkpoints = checkpoints
@@ -89,7 +107,7 @@ class Interruption(Callback):
             self._previous[number] = signal.signal(number, self._request)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        if self.requested and _ends_step(trainer):
+        if _ends_step(trainer) and trainer.strategy.reduce_boolean_decision(self.requested, all=False):
             self.checkpoints.save_last(trainer)
             raise TrainingInterrupted(trainer.global_step)
 
@@ -102,7 +120,8 @@ class Interruption(Callback):
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
-        Console(stderr=True).print("stopping after this step, then saving (press Ctrl-C again to stop at once)")
+        if is_first_rank():
+            Console(stderr=True).print("stopping after this step, then saving (press Ctrl-C again to stop at once)")
 
 
 class ProgressReport(Callback):

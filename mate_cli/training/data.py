@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Subset
 
 from mate_cli.encoding.batch import Batch, Collator
-from mate_cli.training.sampler import StepSampler, StreamSampler
+from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
 
 
 class TaskDataModule(pl.LightningDataModule):
@@ -49,7 +49,9 @@ class TaskDataModule(pl.LightningDataModule):
         return batch_loader(self.train, self.collator, self.workers, batch_sampler=sampler)
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        return batch_loader(self.dev, self.collator, self.workers, batch_size=self.micro_batch)
+        assert self.trainer is not None
+        own = rank_share(len(self.dev), self.micro_batch, self.trainer.global_rank, self.trainer.world_size)
+        return batch_loader(Subset(self.dev, own), self.collator, self.workers, batch_size=self.micro_batch)
 
     def _scorable_in_step(self, step: int) -> int | None:
         """Examples of an optimizer step, over all ranks, that have a loss: what its loss is divided by.

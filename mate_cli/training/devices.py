@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -35,14 +35,30 @@ class Devices:
     def low_precision(self) -> bool:
         return not self.precision.startswith("32")
 
+    def alone(self) -> Devices:
+        """The first of them by itself."""
+        return replace(self, devices=1, nodes=1, strategy="auto")
+
     def trainer_arguments(self) -> dict[str, Any]:
         return {
             "accelerator": self.accelerator,
             "devices": self.devices,
             "num_nodes": self.nodes,
             "precision": self.precision,
-            "strategy": self.strategy,
+            "strategy": self._lightning_strategy(),
         }
+
+    def _lightning_strategy(self) -> Any:
+        if self.strategy == "fsdp":
+            from mate_cli.training.sharding import ShardedStrategy
+
+            return ShardedStrategy(self.world_size)
+        if self.accelerator == "tpu" or self.world_size == 1:
+            return "auto"
+        from pytorch_lightning.strategies import DDPStrategy
+
+        # No cell selector uses the pooler, and what a batch has no answer for leaves a head of table_qa without one.
+        return DDPStrategy(find_unused_parameters=True)
 
 
 def resolve_devices(hardware: HardwareConfig) -> Devices:
@@ -68,21 +84,27 @@ def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, in
     Raises:
         UserError: they leave a remainder.
     """
-    micro_batch = min(micro_batch, max(1, batch // world_size))
+    if batch % world_size:
+        raise UserError(
+            f"a batch of {batch} examples does not divide among {world_size} devices; set hardware.devices, times "
+            f"hardware.nodes, to a divisor of {batch}"
+        )
+    micro_batch = min(micro_batch, batch // world_size)
     per_pass = micro_batch * world_size
     if batch % per_pass:
         raise UserError(
             f"a batch of {batch} examples does not divide into {world_size} device(s) x {micro_batch} examples; "
-            f"set hardware.micro_batch to a divisor of {batch // world_size or 1}"
+            f"set hardware.micro_batch to a divisor of {batch // world_size}"
         )
     return micro_batch, batch // per_pass
 
 
-def loader_workers(hardware: HardwareConfig) -> int:
-    """Processes that build batches: as the profile says, else one for each spare core, at most 4."""
+def loader_workers(hardware: HardwareConfig, devices: int = 1) -> int:
+    """Processes that build batches for one of a machine's ``devices``: as the profile says, else half of its cores,
+    at most 4."""
     if hardware.workers is not None:
         return hardware.workers
-    return max(1, min(4, (os.cpu_count() or 1) // 2))
+    return max(1, min(4, (os.cpu_count() or 1) // 2 // devices))
 
 
 def _all_devices(accelerator: str) -> int:
@@ -107,15 +129,20 @@ def _has_native_bf16(accelerator: str) -> bool:
 
 
 def _check_cpu(hardware: HardwareConfig) -> None:
-    del hardware
+    found, needed = os.cpu_count() or 1, hardware.devices or 1
+    if found < needed:
+        raise UserError(
+            f"hardware.devices={needed} needs as many cores, this machine has {found}; set it to at most {found}"
+        )
 
 
 def _check_gpu(hardware: HardwareConfig) -> None:
     found, needed = torch.cuda.device_count(), hardware.devices or 1
     if found < needed:
+        way_out = f"set hardware.devices to at most {found}" if found else "use hardware=cpu"
         raise UserError(
             f"hardware={hardware.name} needs {needed} CUDA GPU(s), this machine has {found}; "
-            "use hardware=cpu, or see `mate doctor`"
+            f"{way_out}, or see `mate doctor`"
         )
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, to_plain
 from mate_cli.errors import UserError
+from mate_cli.ranks import is_first_rank
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
 from mate_cli.training.cost import describe_cost
@@ -25,7 +26,7 @@ from mate_cli.training.loggers import check_logger, loggers
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
-from mate_cli.training.run_folder import RunFolder, run_path
+from mate_cli.training.run_folder import FollowedFolder, RunFolder, run_path
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
@@ -61,7 +62,7 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         UserError: something asked for is not there; nothing is left behind.
         KeyboardInterrupt: stopped on request, with a checkpoint to resume from.
     """
-    folder = RunFolder(run_path(config))
+    folder = (RunFolder if is_first_rank() else FollowedFolder)(run_path(config))
     check_parent(config, folder)
     check_logger(config)
     devices = resolve_devices(config.hardware)
@@ -105,12 +106,13 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
         micro_batch,
         steps,
         config.seed,
-        loader_workers(config.hardware),
+        loader_workers(config.hardware, devices.devices),
     )
     optimization = Optimization(
         steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay, schedule.bias_correction
     )
     module = TaskModule(model, task, optimization, new, config.seed)
+    module.encoder.recompute = config.hardware.recompute
     return Job(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes)
 
 
@@ -128,6 +130,8 @@ def _fit(job: Job, console: Console) -> None:
     except TrainingInterrupted as stop:
         job.folder.set_status("interrupted", step=stop.step)
         console.print(f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true")
+        if not is_first_rank():
+            sys.exit()  # with an error, Lightning would kill the first one while it still writes
         raise KeyboardInterrupt from None
     except OSError as error:
         job.folder.set_status("failed", error=str(error))
@@ -167,7 +171,7 @@ def _trainer(job: Job, console: Console) -> pl.Trainer:
 
 def quieten_lightning() -> None:
     """Leave out what Lightning says of itself; keep its errors."""
-    for name in ("pytorch_lightning", "lightning.pytorch", "pytorch_lightning.utilities.rank_zero"):
+    for name in ("pytorch_lightning", "pytorch_lightning.utilities.rank_zero", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
     # The sampler starts at the step of the checkpoint by itself; workers are chosen by the profile.
     warnings.filterwarnings("ignore", message=".*dataloader is not resumable.*")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from mate_cli.models.embeddings import Embeddings
+from mate_cli.models.encoder import Encoder
 from mate_cli.tasks.task import Prediction, Task, Verdict
 from mate_cli.training.optimizer import BertAdamW, linear_schedule, parameter_groups
 
@@ -56,16 +57,30 @@ class TaskModule(pl.LightningModule):
         self.validation_score = 0.0
         self.clamped_ids = 0
         self.predictions: list[Prediction] = []
+        self._clamped = 0  # by this rank, not yet in ``clamped_ids``
         self._step_loss = 0.0
         self._stream_losses = 0
-        self._verdicts: dict[str, Verdict] = {}
+        self._verdicts: list[list[Verdict]] = []  # of each batch
 
     def forward(self, batch: Batch) -> Any:
         """The scores of whatever competes in the batch, float32 at least, see ``Task.logits``."""
         embeddings = self.model.get_submodule("tapas.embeddings")
         assert isinstance(embeddings, Embeddings)
-        self.clamped_ids += int(embeddings.clamped(batch.token_types))
+        self._clamped += int(embeddings.clamped(batch.token_types))
         return self.task.logits(self.model, batch)
+
+    def configure_model(self) -> None:
+        """Share the model out over the devices, where the strategy asks for that by a mesh of them."""
+        if self.device_mesh is not None:
+            from mate_cli.training.sharding import share_out
+
+            share_out(self.model, self.encoder.layer, self.device_mesh["data_parallel"])
+
+    @property
+    def encoder(self) -> Encoder:
+        encoder = self.model.get_submodule("tapas.encoder")
+        assert isinstance(encoder, Encoder)
+        return encoder
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         torch.manual_seed(hash((self.seed, batch_idx, self.global_rank)))
@@ -87,7 +102,9 @@ class TaskModule(pl.LightningModule):
     def _record_loss(self, share: float, batch_idx: int) -> None:
         self._step_loss += share
         if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
-            self.log("loss", self._step_loss / max(self._stream_losses * self.trainer.world_size, 1))
+            # A rank's share is as large as the whole on average. In a stream this is the mean of the ranks' means.
+            own = self._step_loss / max(self._stream_losses * self.trainer.world_size, 1)
+            self.log("loss", own, sync_dist=True)
             self.log("lr", self.trainer.optimizers[0].param_groups[0]["lr"])
             self._step_loss = 0.0
 
@@ -111,19 +128,34 @@ class TaskModule(pl.LightningModule):
         if gradient_clip_val is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
+    def on_train_end(self) -> None:
+        self._sum_clamped()
+
     def on_validation_epoch_start(self) -> None:
         self._verdicts.clear()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        for verdict in self.task.verdicts(self.predict(batch), batch):
-            rival = self._verdicts.get(verdict.question)
-            if rival is None or verdict.confidence > rival.confidence:
-                self._verdicts[verdict.question] = verdict
+        self._verdicts.append(self.task.verdicts(self.predict(batch), batch))
 
     def on_validation_epoch_end(self) -> None:
-        verdicts = self._verdicts.values()
-        self.validation_score = sum(verdict.right for verdict in verdicts) / max(1, len(verdicts))
-        self.log(f"dev_{self.task.metric}", self.validation_score)
+        best = most_confident(self._verdicts_of_all_ranks())
+        self.validation_score = sum(verdict.right for verdict in best) / max(1, len(best))
+        self.log(f"dev_{self.task.metric}", self.validation_score, sync_dist=True)
+        self._verdicts.clear()
+        self._sum_clamped()
+
+    def _sum_clamped(self) -> None:
+        own = torch.tensor(self._clamped, device=self.device)
+        self.clamped_ids += int(self.trainer.strategy.reduce(own, reduce_op="sum"))
+        self._clamped = 0
+
+    def _verdicts_of_all_ranks(self) -> list[list[Verdict]]:
+        """In the order in which one rank alone would have come to the batches (``sampler.rank_share``)."""
+        if self.trainer.world_size == 1:
+            return self._verdicts
+        by_rank: list[Any] = [None] * self.trainer.world_size
+        torch.distributed.all_gather_object(by_rank, self._verdicts)
+        return [batch for place in zip(*by_rank, strict=True) for batch in place]
 
     def predict_step(self, batch: Batch, batch_idx: int) -> None:
         self.predictions += self.predict(batch)
@@ -139,3 +171,13 @@ class TaskModule(pl.LightningModule):
         optimizer = BertAdamW(groups, o.lr, o.bias_correction)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(o.steps, o.warmup))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def most_confident(batches: Iterable[Iterable[Verdict]]) -> list[Verdict]:
+    """One verdict for each question, the most confident one; of equals, the first."""
+    best: dict[str, Verdict] = {}
+    for verdict in (verdict for batch in batches for verdict in batch):
+        rival = best.get(verdict.question)
+        if rival is None or verdict.confidence > rival.confidence:
+            best[verdict.question] = verdict
+    return list(best.values())

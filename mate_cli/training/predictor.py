@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Predictor:
-    """Loads a run's best model and says how its inputs are encoded and batched.
+    """Loads a run's best model, onto one device, and says how its inputs are encoded and batched.
 
     Attributes:
         options: the encoding; collator: makes batches of encoded rows.
@@ -38,7 +38,7 @@ class Predictor:
             state = folder.status().get("state", "not started")
             raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
         model = load_model(folder.best_model, config.model.heads, config.task.kind)
-        self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware)
+        self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
         self.module = TaskModule(model, task_of(config.task))
         self.options = encoding_options(config.task, active_schedule(config), model.config)
         self.collator = collator_for(

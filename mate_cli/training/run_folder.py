@@ -146,6 +146,23 @@ class RunFolder:
         write_text(self.path / f"predictions-{split}.tsv", content)
 
 
+class FollowedFolder(RunFolder):
+    """The run folder for the ranks that only compute: the first one writes it, unless this one fails before."""
+
+    def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
+        return False
+
+    def clear(self) -> None:
+        pass
+
+    def record_start(self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any]) -> None:
+        pass
+
+    def set_status(self, state: str, **facts: Any) -> None:
+        if state == "failed" and self.status().get("state") != "failed":
+            super().set_status(state, **facts)
+
+
 def environment(command: list[str]) -> dict[str, Any]:
     """Where a number came from: command line, git commit, versions, machine."""
     return {
@@ -233,17 +250,19 @@ def _version(package: str) -> str | None:
         return None
 
 
-# Settings that say where and how a run is carried out, not what it computes.
-_CIRCUMSTANCES = {"resume", "overwrite", "paths", "logger", "name"}
+# Settings that say where and how a run is carried out, not what it computes. Of the hardware, the precision does.
+_CIRCUMSTANCES = {"resume", "overwrite", "paths", "logger", "name"} | {
+    f"hardware.{name}" for name in ("name", "accelerator", "devices", "nodes", "strategy", "micro_batch", "workers")
+}
 
 
 def _differences(stored: Any, current: Any, key: str = "") -> list[str]:
     """Dotted keys whose values differ between two plain configurations."""
+    if key in _CIRCUMSTANCES:
+        return []
     if isinstance(stored, dict) and isinstance(current, Mapping):
         found: list[str] = []
         for name in {*stored, *current}:
-            if not key and name in _CIRCUMSTANCES:
-                continue
             found += _differences(stored.get(name), current.get(name), f"{key}.{name}" if key else name)
         return found
     return [] if stored == current else [key]

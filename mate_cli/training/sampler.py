@@ -69,6 +69,18 @@ class StreamSampler(StepSampler):
         return self.step_places(step)
 
 
+def rank_share(examples: int, batch: int, rank: int, world_size: int) -> list[int]:
+    """The examples that a rank looks at where each is to be looked at once: every ``world_size``-th batch of them.
+
+    Every rank gets as many batches, for some strategies compute each together; where the batches run out, the last
+    one of a rank is an earlier one again. So the k-th batch is the ``k // world_size``-th of rank ``k % world_size``.
+    """
+    batches = -(-examples // batch)
+    own = range(rank, -(-batches // world_size) * world_size, world_size)
+    begins = [number % batches * batch for number in own]
+    return [place for begin in begins for place in range(begin, min(begin + batch, examples))]
+
+
 @lru_cache(maxsize=4)
 def _pass_order(examples: int, seed: int, number: int) -> np.ndarray:
     return np.random.default_rng((seed, number)).permutation(examples)

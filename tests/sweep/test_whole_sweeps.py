@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 LAUNCHERS = [
@@ -62,7 +63,7 @@ def process_of(sweep: Command, *words: str) -> int:
                 command = file.read_bytes().decode().split("\0")
             except OSError:  # it has ended
                 continue
-            if {"mate_cli", *words} <= set(command):
+            if set(words) <= set(command):
                 return int(file.parent.name)
         time.sleep(0.05)
     raise AssertionError(f"no process with {words}: {sweep.log.read_text()}")
@@ -80,7 +81,7 @@ def test_a_killed_job_leaves_the_others_and_is_run_alone_by_the_same_command(
     launcher: tuple[str, ...], tmp_path: Path, cache: Path
 ) -> None:
     first = Command(tmp_path, cache, *SIX, *launcher)
-    os.kill(process_of(first, "train", "seed=1", "model=tapas"), signal.SIGKILL)
+    os.kill(process_of(first, "mate_cli", "train", "seed=1", "model=tapas"), signal.SIGKILL)
     code, lines = first.end()
     assert code == 1, lines
     assert lines[-1] == "error: 1 of 6 jobs failed; the same command runs what is not done, and nothing else"
@@ -100,3 +101,22 @@ def test_a_killed_job_leaves_the_others_and_is_run_alone_by_the_same_command(
     assert before.items() < after.items()
     assert all(state.startswith("done") for state in after.values())
     assert {folder.name for folder in tmp_path.glob("runs/sample/*")} == set(after)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds the second process in /proc")
+@pytest.mark.parametrize("launcher", ["serial", "local"])
+def test_each_job_may_be_two_processes(launcher: str, tmp_path: Path, cache: Path) -> None:
+    words = ("-m", "seed=0,1", "schedule=smoke", "task=sample", "backbone=tiny", "hardware=cpu", "hardware.devices=2")
+    sweep = Command(tmp_path, cache, *words, f"hydra/launcher={launcher}")
+    for seed in ("seed=0", "seed=1"):  # Lightning starts the second process by the words of the job alone
+        second = Path("/proc") / str(process_of(sweep, "mate_cli.__main__", "train", seed))
+        assert b"-m" not in second.joinpath("cmdline").read_bytes().split(b"\0")[3:]
+        assert b"LOCAL_RANK=1" in second.joinpath("environ").read_bytes().split(b"\0")
+    code, lines = sweep.end()
+    assert code == 0, lines
+    assert summary(lines)[0] == "sweep of 2 jobs: 2 done"
+    assert [state.split()[0] for state in states(tmp_path).values()] == ["done"] * 2
+    configs = [yaml.safe_load(file.read_text()) for file in tmp_path.glob("runs/sample/*/config.yaml")]
+    assert sorted(config["seed"] for config in configs) == [0, 1]
+    assert [config["hardware"]["devices"] for config in configs] == [2, 2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["output.txt", "runs"]

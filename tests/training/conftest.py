@@ -42,12 +42,7 @@ def mate_process(tmp_path, cache):
     import os
 
     def start(*words):
-        program = [
-            sys.executable,
-            "-c",
-            "import sys; from mate_cli.cli import main; sys.exit(main())",
-            *words,
-        ]
+        program = [sys.executable, "-m", "mate_cli", *words]  # a module, which Lightning can start once more
         environment = {**os.environ, "MATE_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
         return subprocess.Popen(
             program,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.training.sampler import StepSampler, StreamSampler
+from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
 
 
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 3), st.integers(1, 12), st.integers(0, 5))
@@ -45,6 +45,23 @@ def test_ranks_share_each_step(world_size, micro):
     by_step = np.array([[i for m in s for i in m] for s in ranks]).reshape(world_size, 3, -1)
     for step in range(3):
         assert sorted(by_step[:, step].ravel()) == sorted(ranks[0].step_indices(step))
+
+
+@given(st.integers(1, 60), st.integers(1, 7), st.integers(1, 5))
+def test_ranks_share_what_each_is_to_see_once(examples, batch, ranks):
+    whole = list(range(examples))
+    batches = [whole[start : start + batch] for start in range(0, examples, batch)]
+    shares = [rank_share(examples, batch, rank, ranks) for rank in range(ranks)]
+    by_rank = [[own[start : start + batch] for start in range(0, len(own), batch)] for own in shares]
+    assert len({len(own) for own in by_rank}) == 1
+    in_order = [own for place in zip(*by_rank, strict=True) for own in place]
+    assert in_order[: len(batches)] == batches
+    assert all(own in batches for own in in_order)
+    assert len(in_order) - len(batches) < ranks
+
+
+def test_one_rank_sees_all():
+    assert rank_share(7, 3, 0, 1) == list(range(7))
 
 
 def test_a_batch_that_does_not_divide_is_refused():
