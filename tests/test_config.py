@@ -19,10 +19,11 @@ from mate_cli.catalogue import options
 from mate_cli.config import TrainConfig, config_hash, load_run_config, to_plain
 from mate_cli.config_model import BENCH_HEADS, AttentionConfig
 from mate_cli.config_rules import problems, unknown_name
+from mate_cli.config_sweep import LAUNCHERS
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.errors import UserError
 
-SHIPPED = {"model": 13, "ablation": 11, "backbone": 18, "task": 11, "hardware": 12, "logger": 2, "analysis": 6}
+SHIPPED = {"model": 13, "ablation": 11, "backbone": 18, "task": 11, "hardware": 12, "logger": 3, "analysis": 6}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
 FROM_A_RUN = ("with_statements", "without_sparse_pretraining")  # ablations that start from another run
@@ -55,9 +56,10 @@ def test_every_shipped_file_is_composed_below() -> None:
     roots = {Path(f"{command}.yaml") for command in config.ROOTS}
     composed = {Path(group) / f"{name}.yaml" for group, name in OPTIONS}
     suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
-    assert files == roots | composed | suites | {Path("quiet.yaml")}  # quiet is part of every root
+    launchers = {Path("hydra/launcher") / f"{name}.yaml" for name in LAUNCHERS}  # in tests/sweep/test_starters.py
+    assert files == roots | composed | suites | launchers | {Path("quiet.yaml")}  # quiet is part of every root
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 73
+    assert len(OPTIONS) == COUNT == 74
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)

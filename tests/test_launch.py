@@ -48,7 +48,8 @@ class Jobs:
 
 
 @pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
+def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Jobs:
+    monkeypatch.chdir(tmp_path)  # where no run has been made
     seen = Jobs()
     for command in ("train", "predict"):
         module = types.ModuleType(command)
@@ -188,7 +189,10 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
             "unknown option '--devices': choose from --help, --cfg, --package, --resolve, -m, --debug",
         ),
         (["--cfg"], "--cfg needs a value (one of job, hydra, all)"),
-        (["hydra/launcher=nothing"], "In 'hydra/config': Could not find 'hydra/launcher/nothing'"),
+        (
+            ["hydra/launcher=rai"],
+            "unknown hydra/launcher 'rai': did you mean ray? choose from basic, local, ray, serial, submitit",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(jobs: Jobs, errors: Callable[[], list[str]], words: list[str], line: str) -> None:
@@ -222,8 +226,10 @@ def test_m_works_anywhere(jobs: Jobs, place: int) -> None:
 
 def test_each_job_of_a_sweep_has_the_command_line_of_that_job(jobs: Jobs) -> None:
     before = list(sys.argv)
-    assert main(["train", "-m", "seed=0,1", "name=a b", "task=sample"]) == 0
-    assert [argv[1:] for argv in jobs.argv] == [["train", f"seed={seed}", "name=a b", "task=sample"] for seed in (0, 1)]
+    assert main(["train", "-m", "seed=0,1", "data_dir=a b", "task=sample"]) == 0
+    assert [argv[1:] for argv in jobs.argv] == [
+        ["train", f"seed={seed}", "data_dir=a b", "task=sample"] for seed in (0, 1)
+    ]
     assert all(Path(argv[0]).is_absolute() for argv in jobs.argv)
     assert sys.argv == before
 
@@ -282,11 +288,11 @@ def test_the_other_jobs_run_when_one_fails(jobs: Jobs, errors: Callable[[], list
             raise UserError("no data in 'here': give data_dir=FOLDER")
 
     jobs.act = act
-    assert main(["train", "-m", "seed=0,1,2", "name=x"]) == 2
+    assert main(["train", "-m", "seed=0,1,2", "data_dir=x"]) == 2
     assert [job.seed for job in jobs.configs] == [0, 1, 2]
     assert errors() == [
-        "error: job seed=1 name=x: no data in 'here': give data_dir=FOLDER",
-        "error: 1 of the jobs failed",
+        "error: job seed=1 data_dir=x: no data in 'here': give data_dir=FOLDER",
+        "error: 1 of 3 jobs failed; the same command runs what is not done, and nothing else",
     ]
 
 

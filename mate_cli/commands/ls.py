@@ -1,4 +1,4 @@
-"""List what there is: models, ablations, tasks, backbones, hardware, schedules, loggers, analyses, suites."""
+"""List what there is to choose from: models, tasks, backbones, hardware, schedules, loggers, launchers and more."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ GROUPS = {
     "backbones": "backbone",
     "hardware": "hardware",
     "loggers": "logger",
+    "launchers": "hydra/launcher",
     "analyses": "analysis",
     "suites": "suite",
 }
-KINDS = ("models", "ablations", "tasks", "backbones", "hardware", "schedules", "loggers", "analyses", "suites")
+KINDS = (
+    *("models", "ablations", "tasks", "backbones", "hardware"),
+    *("schedules", "loggers", "launchers", "analyses", "suites"),
+)
 
 
 def run(config: LsConfig) -> None:

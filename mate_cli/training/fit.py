@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytorch_lightning as pl
-from pytorch_lightning.loggers import CSVLogger, Logger
 from rich.console import Console
 
-from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, config_hash, to_plain
+from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, to_plain
 from mate_cli.errors import UserError
 from mate_cli.ranks import is_first_rank
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
@@ -24,10 +23,11 @@ from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
 from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
+from mate_cli.training.loggers import check_logger, loggers
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
-from mate_cli.training.run_folder import FollowedFolder, RunFolder
+from mate_cli.training.run_folder import FollowedFolder, RunFolder, run_path
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of
@@ -57,13 +57,6 @@ class Job:
         return min(self.schedule.validate_every or self.steps, self.steps)
 
 
-def run_path(config: TrainConfig) -> Path:
-    """The run folder: ``name``, or else model, ablation, backbone, seed and a hash of all that changes the result."""
-    ablation = [] if config.ablation.name == "none" else [config.ablation.name]
-    parts = [config.model.name, *ablation, config.backbone.name, f"s{config.seed}", config_hash(config)[:8]]
-    return Path(config.paths.runs) / config.task.name / (config.name or "-".join(parts))
-
-
 def train(config: TrainConfig, console: Console) -> RunFolder:
     """Train, keep the best and the last checkpoint, and return the run folder.
 
@@ -73,6 +66,7 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     """
     folder = (RunFolder if is_first_rank() else FollowedFolder)(run_path(config))
     check_parent(config, folder)
+    check_logger(config)
     devices = resolve_devices(config.hardware)
     plain = to_plain(config)
     is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, config=plain)
@@ -182,7 +176,7 @@ def _trainer(job: Job, console: Console) -> pl.Trainer:
         log_every_n_steps=_steps_between_logs(job),
         use_distributed_sampler=False,
         callbacks=[*_for_devices(job.devices, checkpoints), ProgressReport(console)],
-        logger=_loggers(job),
+        logger=loggers(job.config, job.folder),
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
@@ -198,16 +192,6 @@ def _for_devices(devices: Devices, checkpoints: Checkpoints) -> list[pl.Callback
 def _steps_between_logs(job: Job) -> int:
     """A loss that is read makes an XLA device wait: long runs there tell theirs now and then."""
     return max(1, min(50, job.steps // 100)) if job.devices.device_type == "xla" else 1
-
-
-def _loggers(job: Job) -> list[Logger]:
-    loggers: list[Logger] = [CSVLogger(job.folder.path, name="", version="", flush_logs_every_n_steps=20)]
-    if job.config.logger.name == "wandb":
-        from pytorch_lightning.loggers import WandbLogger
-
-        run = job.folder.path
-        loggers.append(WandbLogger(project=job.config.logger.project, name=run.name, save_dir=run, id=run.name))
-    return loggers
 
 
 def quieten_lightning() -> None:

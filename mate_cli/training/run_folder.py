@@ -23,13 +23,14 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from mate_cli.config import TrainConfig, config_hash
 from mate_cli.errors import UserError
 
 _PACKAGES = (
@@ -45,6 +46,22 @@ _PACKAGES = (
 
 
 WEIGHTS = "model.safetensors"
+
+
+def run_path(config: TrainConfig) -> Path:
+    """The run folder: ``name``, or else model, ablation, backbone, seed and a hash of all that changes the result."""
+    parts = [*_choices(config), f"s{config.seed}", config_hash(config)[:8]]
+    return Path(config.paths.runs) / config.task.name / (config.name or "-".join(parts))
+
+
+def run_group(config: TrainConfig) -> str:
+    """A name for all runs that differ by nothing but the seed."""
+    return "-".join([config.task.name, *_choices(config), config_hash(replace(config, seed=0))[:8]])
+
+
+def _choices(config: TrainConfig) -> list[str]:
+    ablation = [] if config.ablation.name == "none" else [config.ablation.name]
+    return [config.model.name, *ablation, config.backbone.name]
 
 
 class RunFolder:
@@ -77,10 +94,14 @@ class RunFolder:
                 f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
                 "overwrite=true starts it anew, name=NAME starts another"
             )
-        self._check_same_run(config)
+        self.check_same_run(config)
         return False
 
-    def _check_same_run(self, config: Mapping[str, Any]) -> None:
+    def check_same_run(self, config: Mapping[str, Any]) -> None:
+        """
+        Raises:
+            UserError: the folder holds a run of another configuration.
+        """
         stored = yaml.safe_load(self.config_file.read_text())
         differing = sorted(_differences(stored, config))
         if differing:

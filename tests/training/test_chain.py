@@ -12,9 +12,9 @@ from torch import Tensor
 from mate_cli.config import active_schedule
 from mate_cli.encoding.source import content_hash
 from mate_cli.errors import UserError
-from mate_cli.training.fit import run_path, train
+from mate_cli.training.fit import train
 from mate_cli.training.parent import check_parent, origin_of
-from mate_cli.training.run_folder import RunFolder
+from mate_cli.training.run_folder import RunFolder, run_path
 from mate_cli.training.starting_model import starting_model
 from tests.test_config import train_config
 from tests.training.made_runs import QUIET, make_bert, make_run

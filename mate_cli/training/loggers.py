@@ -1,0 +1,73 @@
+"""Where the curves of a run go: into its ``metrics.csv`` always, to Weights & Biases or TensorBoard where asked."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+from collections.abc import Callable
+
+from pytorch_lightning.loggers import CSVLogger, Logger
+
+from mate_cli.config import TrainConfig, to_plain
+from mate_cli.errors import UserError
+from mate_cli.training.run_folder import RunFolder, run_group
+
+
+def check_logger(config: TrainConfig) -> None:
+    """
+    Raises:
+        UserError: the library that the logger writes with is not installed.
+    """
+    if config.logger.name == "tensorboard" and importlib.util.find_spec("tensorboard") is None:
+        raise UserError('logger=tensorboard needs TensorBoard: pip install "mate-cli[tensorboard]"')
+
+
+def loggers(config: TrainConfig, folder: RunFolder) -> list[Logger]:
+    """The loggers of one run, made anew for each."""
+    csv = CSVLogger(folder.path, name="", version="", flush_logs_every_n_steps=20)
+    return [csv, *_LOGGERS[config.logger.name](config, folder)]
+
+
+def _csv(config: TrainConfig, folder: RunFolder) -> list[Logger]:
+    del config, folder
+    return []
+
+
+def _wandb(config: TrainConfig, folder: RunFolder) -> list[Logger]:
+    """One run of Weights & Biases for a run folder, however often it is resumed; below the folder where offline."""
+    from pytorch_lightning.loggers import WandbLogger
+
+    own_id = folder.status().get("wandb_id") or secrets.token_hex(4)
+    folder.set_status("running", wandb_id=own_id)
+    logger = WandbLogger(
+        project=config.logger.project,
+        group=config.logger.group or run_group(config),
+        name=folder.path.name,
+        id=own_id,
+        save_dir=folder.path,
+        config=to_plain(config),
+        **({} if _knows_wandb() else {"mode": "offline"}),
+    )
+    return [logger]
+
+
+def _knows_wandb() -> bool:
+    """Whether the user chose a mode, or has a key, so that wandb need not ask for one."""
+    import wandb
+
+    return "WANDB_MODE" in os.environ or wandb.login(prompt=False, verify=False)
+
+
+def _tensorboard(config: TrainConfig, folder: RunFolder) -> list[Logger]:
+    from pytorch_lightning.loggers import TensorBoardLogger
+
+    del config
+    return [TensorBoardLogger(folder.path, name="tensorboard", version="", default_hp_metric=False)]
+
+
+_LOGGERS: dict[str, Callable[[TrainConfig, RunFolder], list[Logger]]] = {
+    "csv": _csv,
+    "wandb": _wandb,
+    "tensorboard": _tensorboard,
+}
