@@ -57,7 +57,7 @@ def test_every_shipped_file_is_composed_below() -> None:
     suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
     assert files == roots | composed | suites | {Path("quiet.yaml")}  # quiet is part of every root
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 65
+    assert len(OPTIONS) == COUNT == 72
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
