@@ -202,7 +202,15 @@ class Replicas(XLAStrategy):
 
 
 class SyncEachBatch(pl.Callback):
-    """Cuts the graph after each micro-batch; else all of an optimizer step would be one program, as large as they."""
+    """Cuts the graph after each micro-batch; else all of an optimizer step would be one program, as large as they.
+
+    And before the first one: the optimizer's state would be made in its program, and the second need another.
+    """
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        import torch_xla
+
+        torch_xla.sync()
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         import torch_xla

@@ -46,9 +46,13 @@ def train(runs: Path, cache: Path, *words: str) -> tuple[RunFolder, Counts]:
         return (metrics.metric_data("CompileTime") or (0,))[0]
 
     class Counting(SyncEachBatch):
+        def on_train_start(self, trainer, pl_module) -> None:
+            super().on_train_start(trainer, pl_module)
+            self.before = compiled()
+
         def on_train_batch_end(self, trainer, *_) -> None:
             super().on_train_batch_end(trainer)
-            counts.compilations.append(compiled())
+            counts.compilations.append(compiled() - self.before)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fit, "SyncEachBatch", Counting)
