@@ -40,7 +40,7 @@ class FlowReport:
         lines = (
             f"Per cent of the attention of {own.sources:,} tokens of the tables of {own.examples:,} examples. "
             "uniform: if each attended to all tokens of its input alike; pairs: the same, but every pair of two tokens "
-            "weighs the same, and so long inputs more."
+            "weighs the same, and so long inputs more; ratio: attention to uniform."
         )
         if not self.is_papers:
             return lines
@@ -56,9 +56,9 @@ def distance(shares: np.ndarray, published: Sequence[float]) -> float:
 def flow_tables(report: FlowReport) -> Iterator[RichTable]:
     """The paper's table; with a model, the shares by layer and by head too."""
     for name, head, rows in _grids(report):
-        table = RichTable(title=f"{report.title}: {name}")
+        table = RichTable(title=f"{report.title}: {name}", padding=0)  # nine columns of words fit 80 characters
         for column in head:
-            table.add_column(column, justify="left" if column in _WORDS else "right")
+            table.add_column(column, justify="left" if column in _WORDS else "right", no_wrap=column in _WORDS[3:])
         for row in rows:
             table.add_row(*row)
         yield table
@@ -145,7 +145,7 @@ def _main_grid(report: FlowReport) -> tuple[list[str], list[list[str]]]:
     own, columns = report.flow, {}
     if own.attention is not None:
         mean = own.attention.mean((0, 1))
-        columns["attention / uniform"] = [_ratio(a, u) for a, u in zip(mean, own.uniform, strict=True)]
+        columns["ratio"] = [_ratio(a, u) for a, u in zip(mean, own.uniform, strict=True)]
         columns["attention"] = _percents(mean)
     columns |= {name: _percents(shares) for name, shares in _baselines(own).items()}
     if report.is_papers:

@@ -219,6 +219,7 @@ def test_the_command_on_a_folder_of_hugging_face_and_on_none(tmp_path: Path, mon
         (["task=sample_reader"], "task=sample_reader reads single cells"),
         (["task=mlm"], "task=mlm asks no questions"),
         (["task=wtq", "backbone=tiny"], "task=wtq needs data_dir=DIR"),
+        (["run=RUN", "task=wtq"], "task=wtq needs data_dir=DIR"),
         (["run=RUN", "analysis.baseline_only=true"], "analysis.baseline_only looks at no run"),
         (["run=RUN", "schedule=smoke"], "schedule says how to read a task: add task=NAME"),
         (["task=sample", "backbone=folder", "backbone.path=nowhere"], "nowhere is no model folder"),
