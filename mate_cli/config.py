@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,14 @@ from omegaconf.errors import OmegaConfBaseException
 from mate_cli.config_analysis import SUBJECTS, AnalysisConfig
 from mate_cli.config_bench import BenchConfig
 from mate_cli.config_model import BENCH_HEADS, HEADS, BackboneConfig, ModelConfig
+from mate_cli.config_paths import PathsConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
+from mate_cli.config_runs import OUTPUTS, RunsConfig
 from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
 ACCELERATORS = ("auto", "cpu", "gpu", "tpu")
 LOGGERS = ("csv", "wandb")
-OUTPUTS = ("rich", "json")
 PRECISIONS = ("auto", "32", "bf16-mixed")
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
 STRATEGIES = ("auto", "ddp")
@@ -39,14 +41,6 @@ PREDICTING = (("run",), ("selector", "reader"))
 
 # Keys that decide where a run is written and how it is told, not what comes out.
 NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
-
-
-@dataclass
-class PathsConfig:
-    """Where things are written."""
-
-    runs: str = key("./runs", "folder that holds the run folders", text=True)
-    cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
 
 
 @dataclass
@@ -295,6 +289,7 @@ ROOTS: dict[str, type] = {
     "analyze": AnalyzeConfig,
     "bench": BenchConfig,
     "export": ExportConfig,
+    "runs": RunsConfig,
 }
 
 
@@ -341,8 +336,13 @@ def to_plain(config: Any) -> dict[str, Any]:
 
 def config_hash(config: TrainConfig) -> str:
     """sha256 (hex) of what decides a run's result: everything but where it is written and how it is told."""
-    plain = {name: value for name, value in to_plain(config).items() if name not in NOT_HASHED}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return plain_hash(to_plain(config))
+
+
+def plain_hash(plain: Mapping[str, Any]) -> str:
+    """``config_hash`` of a configuration as ``to_plain`` or a run's ``config.yaml`` has it."""
+    hashed = {name: value for name, value in plain.items() if name not in NOT_HASHED}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
 def load_run_config(run: Path | str, max_tokens: int | None = None) -> TrainConfig:

@@ -7,7 +7,19 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-COMMANDS = ("prepare", "train", "evaluate", "predict", "bench", "analyze", "export", "ls", "doctor")
+COMMANDS = (
+    "prepare",
+    "train",
+    "evaluate",
+    "predict",
+    "bench",
+    "analyze",
+    "reproduce",
+    "runs",
+    "export",
+    "ls",
+    "doctor",
+)
 
 EXAMPLES = {
     "prepare": (
@@ -69,6 +81,12 @@ EXAMPLES = {
         ("mate analyze task=hybridqa data_dir=data/hybridqa analysis.radii=[42,128]", "of the tables of HybridQA"),
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
+    ),
+    "runs": (
+        ("mate runs", "what has been trained: task, model, state, score"),
+        ("mate runs where=task=hybridqa,model=mate*,state=done", "some of them; output=json gives all that is known"),
+        ("mate runs compare=[runs/sample/a,runs/sample/b]", "what differs in their settings and in their scores"),
+        ("mate runs remove=[runs/sample/a] confirm=true", "delete a run"),
     ),
     "export": (
         ("mate export run=runs/my-run to=my-model", "config, weights, tokeniser, model card: a folder to share"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,13 @@ class Devices:
             "precision": self.precision,
             "strategy": self.strategy,
         }
+
+
+def device_name(devices: Devices) -> str:
+    """What the devices call themselves, as far as it is known."""
+    if devices.device_type == "cuda":
+        return torch.cuda.get_device_name()
+    return platform.processor() or platform.machine() if devices.device_type == "cpu" else devices.accelerator
 
 
 def resolve_devices(hardware: HardwareConfig) -> Devices:

@@ -1,0 +1,15 @@
+"""Where things are written: a group of keys that most commands have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mate_cli.config_rules import key
+
+
+@dataclass
+class PathsConfig:
+    """Where things are written."""
+
+    runs: str = key("./runs", "folder that holds the run folders", text=True)
+    cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
