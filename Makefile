@@ -48,7 +48,7 @@ types: $(READY) ## mypy
 checks: lint types test ## what to run before a commit
 
 pictures: $(READY) ## draw docs/pictures anew, from the masks and plans that the models use
-	$(VENV)/bin/python docs/pictures.py
+	$(VENV)/bin/python -m mate_cli.reporting.pictures docs/pictures
 
 wheel: $(READY) ## build dist/mate_cli-*.whl
 	rm -rf dist

@@ -24,6 +24,7 @@ from mate_cli.config_analysis import SUBJECTS, AnalysisConfig
 from mate_cli.config_bench import BenchConfig
 from mate_cli.config_model import BENCH_HEADS, HEADS, BackboneConfig, ModelConfig
 from mate_cli.config_paths import PathsConfig
+from mate_cli.config_reproduce import ReproduceConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
 from mate_cli.config_runs import OUTPUTS, RunsConfig
 from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
@@ -121,12 +122,18 @@ class PrepareConfig:
     schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
     workers: int | None = key(None, "processes that encode; null: by the number of cores", low=1)
-    to: str | None = key(None, "task=mlm: folder or address for the shards; null: the cache", text=True)
+    encode: bool = key(True, "false: count what the data has, and no more")
+    to: str | None = key(
+        None,
+        "task=mlm: folder or address for the shards, null: the cache; else: folder for the counts, statistics.json",
+        text=True,
+    )
 
     def problems(self) -> list[str]:
-        """The schedule exists; the model is one to train; what is written elsewhere is shards."""
-        away = ["to belongs to task=mlm"] if self.to is not None and self.task.kind != "masked_language" else []
-        return schedule_problems(self) + bench_only_problems(self.model) + away
+        """The schedule exists; the model is one to train; a corpus is counted as it is encoded."""
+        uncounted = not self.encode and self.task.kind == "masked_language"
+        found = ["encode=false belongs to tasks with questions, and task=mlm has none"] if uncounted else []
+        return schedule_problems(self) + bench_only_problems(self.model) + found
 
 
 @dataclass
@@ -290,6 +297,7 @@ ROOTS: dict[str, type] = {
     "bench": BenchConfig,
     "export": ExportConfig,
     "runs": RunsConfig,
+    "reproduce": ReproduceConfig,
 }
 
 

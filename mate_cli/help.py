@@ -82,6 +82,15 @@ EXAMPLES = {
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
     ),
+    "reproduce": (
+        (
+            "mate reproduce what=table6 schedule=laptop backbone=minilm data.hybridqa=data/hybridqa data.tables=tables",
+            "what is missing of table 6, then ours beside the paper's",
+        ),
+        ("mate reproduce what=table5 dry_run=true", "the plan: done, to do, failed, time and FLOPs; nothing runs"),
+        ('mate reproduce what=table6 only="MATE (- row heads)" seeds=5', "one row, with five seeds"),
+        ("mate reproduce what=all schedule=smoke backbone=tiny", "all of it by runs of two steps, on generated data"),
+    ),
     "runs": (
         ("mate runs", "what has been trained: task, model, state, score"),
         ("mate runs where=task=hybridqa,model=mate*,state=done", "some of them; output=json gives all that is known"),

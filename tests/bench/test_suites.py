@@ -28,7 +28,7 @@ def suite(name: str) -> BenchConfig:
 
 
 def test_all_suites_are_tested_below() -> None:
-    assert SUITES == ["acceptance", "backends", "full", "quick"]
+    assert SUITES == ["acceptance", "backends", "full", "paper", "quick"]
 
 
 @pytest.mark.parametrize("name", SUITES)
