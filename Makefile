@@ -74,7 +74,7 @@ types: $(READY) ## mypy
 checks: lint types test ## what to run before a commit
 
 pictures: $(READY) ## draw docs/pictures anew, from the masks and plans that the models use
-	$(VENV)/bin/python docs/pictures.py
+	$(VENV)/bin/python -m mate_cli.reporting.pictures docs/pictures
 
 costs: $(READY) ## write the tables of docs/hardware.md anew, from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py

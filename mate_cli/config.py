@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,14 @@ from mate_cli.config_analysis import SUBJECTS, TASK_READERS, AnalysisConfig
 from mate_cli.config_bench import BenchConfig
 from mate_cli.config_hardware import HardwareConfig
 from mate_cli.config_model import BENCH_HEADS, HEADS, BackboneConfig, ModelConfig
+from mate_cli.config_paths import PathsConfig
+from mate_cli.config_reproduce import ReproduceConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
+from mate_cli.config_runs import OUTPUTS, RunsConfig
 from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
 LOGGERS = ("csv", "tensorboard", "wandb")
-OUTPUTS = ("rich", "json")
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
 
 # What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
@@ -37,23 +40,6 @@ PREDICTING = (("run",), ("selector", "reader"))
 
 # Keys that decide where a run is written and how it is told, not what comes out.
 NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
-
-
-@dataclass
-class PathsConfig:
-    """Where things are written."""
-
-    runs: str = key("./runs", "folder that holds the run folders", text=True)
-    cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
-
-    def problems(self) -> list[str]:
-        """Folders are of a file system: runs are renamed into place, caches are mapped into memory."""
-        named = {"runs": self.runs, "cache": self.cache}
-        return [
-            f"{name}={value} is an address, not a folder; mount the bucket and name the mount (docs/tpu.md)"
-            for name, value in named.items()
-            if value is not None and "://" in value
-        ]
 
 
 @dataclass
@@ -121,12 +107,18 @@ class PrepareConfig:
     schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
     workers: int | None = key(None, "processes that encode; null: by the number of cores", low=1)
-    to: str | None = key(None, "task=mlm: folder or address for the shards; null: the cache", text=True)
+    encode: bool = key(True, "false: count what the data has, and no more")
+    to: str | None = key(
+        None,
+        "task=mlm: folder or address for the shards, null: the cache; else: folder for the counts, statistics.json",
+        text=True,
+    )
 
     def problems(self) -> list[str]:
-        """The schedule exists; the model is one to train; what is written elsewhere is shards."""
-        away = ["to belongs to task=mlm"] if self.to is not None and self.task.kind != "masked_language" else []
-        return schedule_problems(self) + bench_only_problems(self.model) + away
+        """The schedule exists; the model is one to train; a corpus is counted as it is encoded."""
+        uncounted = not self.encode and self.task.kind == "masked_language"
+        found = ["encode=false belongs to tasks with questions, and task=mlm has none"] if uncounted else []
+        return schedule_problems(self) + bench_only_problems(self.model) + found
 
 
 @dataclass
@@ -299,6 +291,8 @@ ROOTS: dict[str, type] = {
     "analyze": AnalyzeConfig,
     "bench": BenchConfig,
     "export": ExportConfig,
+    "runs": RunsConfig,
+    "reproduce": ReproduceConfig,
 }
 
 
@@ -345,8 +339,13 @@ def to_plain(config: Any) -> dict[str, Any]:
 
 def config_hash(config: TrainConfig) -> str:
     """sha256 (hex) of what decides a run's result: everything but where it is written and how it is told."""
-    plain = {name: value for name, value in to_plain(config).items() if name not in NOT_HASHED}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return plain_hash(to_plain(config))
+
+
+def plain_hash(plain: Mapping[str, Any]) -> str:
+    """``config_hash`` of a configuration as ``to_plain`` or a run's ``config.yaml`` has it."""
+    hashed = {name: value for name, value in plain.items() if name not in NOT_HASHED}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
 def load_run_config(run: Path | str, max_tokens: int | None = None) -> TrainConfig:

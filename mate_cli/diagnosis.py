@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -35,14 +36,24 @@ def register_schemas() -> None:
         ConfigStore.instance().store(name=f"{command}_schema", node=root)
 
 
+@contextmanager
+def composing() -> Iterator[None]:
+    """Let Hydra compose from the shipped files, inside of a job too."""
+    register_schemas()
+    if GlobalHydra.instance().is_initialized():
+        yield
+        return
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        yield
+
+
 def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: bool) -> list[str]:
     """Lines for all mistakes in overrides (text already quoted); empty where Hydra can run them.
 
     ``complete`` asks also for the keys that have no default (not wanted where the configuration is only
     shown).
     """
-    register_schemas()
-    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+    with composing():
         parsed, found = _parse(overrides)
         found += _repeated_groups(parsed)
         if not multirun:

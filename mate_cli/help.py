@@ -7,7 +7,19 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-COMMANDS = ("prepare", "train", "evaluate", "predict", "bench", "analyze", "export", "ls", "doctor")
+COMMANDS = (
+    "prepare",
+    "train",
+    "evaluate",
+    "predict",
+    "bench",
+    "analyze",
+    "reproduce",
+    "runs",
+    "export",
+    "ls",
+    "doctor",
+)
 
 EXAMPLES = {
     "prepare": (
@@ -73,6 +85,21 @@ EXAMPLES = {
             "where the attention of tables goes; a heat map",
         ),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
+    ),
+    "reproduce": (
+        (
+            "mate reproduce what=table6 schedule=laptop backbone=minilm data.hybridqa=data/hybridqa data.tables=tables",
+            "what is missing of table 6, then ours beside the paper's",
+        ),
+        ("mate reproduce what=table5 dry_run=true", "the plan: done, to do, failed, time and FLOPs; nothing runs"),
+        ('mate reproduce what=table6 only="MATE (- row heads)" seeds=5', "one row, with five seeds"),
+        ("mate reproduce what=all schedule=smoke backbone=tiny", "all of it by runs of two steps, on generated data"),
+    ),
+    "runs": (
+        ("mate runs", "what has been trained: task, model, state, score"),
+        ("mate runs where=task=hybridqa,model=mate*,state=done", "some of them; output=json gives all that is known"),
+        ("mate runs compare=[runs/sample/a,runs/sample/b]", "what differs in their settings and in their scores"),
+        ("mate runs remove=[runs/sample/a] confirm=true", "delete a run"),
     ),
     "export": (
         ("mate export run=runs/my-run to=my-model", "config, weights, tokeniser, model card: a folder to share"),

@@ -105,11 +105,12 @@ def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixtur
         (
             ["trian"],
             "unknown command 'trian': did you mean mate train? "
-            "choose from prepare, train, evaluate, predict, bench, analyze, export, ls, doctor",
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor",
         ),
         (
             ["xyz"],
-            "unknown command 'xyz': choose from prepare, train, evaluate, predict, bench, analyze, export, ls, doctor",
+            "unknown command 'xyz': "
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor",
         ),
         (
             ["ls", "modls"],
@@ -194,7 +195,7 @@ def test_ls_prints_a_line_for_each_option(kind: str, capsys: pytest.CaptureFixtu
     assert main(["ls", kind]) == 0
     lines = capsys.readouterr().out.splitlines()
     if kind == "schedules":
-        assert len(lines) == 46
+        assert len(lines) == 49
         assert "hybridqa: paper          80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
     else:
         found = options(ls.GROUPS[kind])

@@ -9,6 +9,8 @@ from mate_cli.config import PrepareConfig
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mate_cli.reporting.split_counts import SplitCounts
+
 
 def run(config: PrepareConfig) -> None:
     """Prepare every split that the data has, or the shards of a corpus."""
@@ -17,6 +19,8 @@ def run(config: PrepareConfig) -> None:
     console = Console(soft_wrap=True)
     if config.task.kind == "masked_language":
         _prepare_corpus(config, console)
+    elif not config.encode:
+        _count(config, console)
     else:
         _prepare_splits(config, console)
 
@@ -25,8 +29,8 @@ def _prepare_splits(config: PrepareConfig, console: Console) -> None:
     import time
 
     from mate_cli.config import active_schedule
+    from mate_cli.reporting.split_counts import SplitCounts
     from mate_cli.reporting.splits import SplitFacts, coverage_table, encoding_table, left_out_lines, statistics_table
-    from mate_cli.tables.split_statistics import statistics
     from mate_cli.training.splits import data_sources, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
     from mate_cli.training.tasks import task_of
@@ -35,18 +39,43 @@ def _prepare_splits(config: PrepareConfig, console: Console) -> None:
     vocabulary, model = encoding_model(config.backbone, config.model, schedule.max_tokens)
     options = encoding_options(config.task, schedule, model)
     facts = []
+    counts = SplitCounts()
     for base in data_sources(config.task, config.data_dir, config.paths):
         started = time.monotonic()
         source = task.source(base, training=base.split == "train")
         encoded = open_split(source, vocabulary, options, config.paths, console, config.workers)
         seconds = time.monotonic() - started
-        facts.append(SplitFacts(base.split, statistics(base.read()), encoded, seconds))
-    console.print(statistics_table(facts))
+        facts.append(SplitFacts(base.split, counts.add(base.split, base.read()), encoded, seconds))
+    console.print(statistics_table(counts.splits))
+    _write(config, counts, console)
     console.print(encoding_table(facts))
     if options.spans:
         console.print(coverage_table(facts, schedule.max_tokens))
     for line in left_out_lines(facts):
         console.print(line, highlight=False, markup=False)
+
+
+def _count(config: PrepareConfig, console: Console) -> None:
+    from mate_cli.reporting.split_counts import SplitCounts
+    from mate_cli.reporting.splits import statistics_table
+    from mate_cli.training.splits import data_sources
+
+    counts = SplitCounts()
+    for source in data_sources(config.task, config.data_dir, config.paths):
+        counts.add(source.split, source.read())
+    console.print(statistics_table(counts.splits))
+    _write(config, counts, console)
+
+
+def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None:
+    from pathlib import Path
+
+    from mate_cli.training.run_folder import write_json, written_to
+
+    if config.to is not None:
+        with written_to(Path(config.to)):
+            write_json(Path(config.to, "statistics.json"), counts.plain())
+        console.print(f"{config.to}: statistics.json", highlight=False, markup=False)
 
 
 def _prepare_corpus(config: PrepareConfig, console: Console) -> None:

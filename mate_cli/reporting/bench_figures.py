@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib.style
+from cycler import cycler
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -30,8 +32,14 @@ AXES = (
 )
 
 
-def draw_figures(records: Iterable[dict[str, Any]], folder: Path) -> list[Path]:
-    """A PNG for each axis and series that has two lengths or more; returns them in order."""
+# Ten colours that colour-blind readers tell apart, then the same dashed.
+_LINES = cycler(linestyle=["-", "--"]) * matplotlib.style.library["tableau-colorblind10"]["axes.prop_cycle"]
+
+
+def draw_figures(
+    records: Iterable[dict[str, Any]], folder: Path, wanted: tuple[str, ...] = tuple(axis.name for axis in AXES)
+) -> list[Path]:
+    """A PNG for each wanted axis and series that has two lengths or more; returns them in order."""
     by_series: dict[Series, dict[str, list[dict[str, Any]]]] = {}
     for (series, model), curve in curves(records).items():
         by_series.setdefault(series, {})[model] = curve
@@ -39,7 +47,8 @@ def draw_figures(records: Iterable[dict[str, Any]], folder: Path) -> list[Path]:
         _draw(folder, axis, series, points)
         for series, models in by_series.items()
         for axis in AXES
-        if (points := {m: xy(curve, axis.value) for m, curve in models.items() if len(xy(curve, axis.value)[0]) > 1})
+        if axis.name in wanted
+        and (points := {m: xy(curve, axis.value) for m, curve in models.items() if len(xy(curve, axis.value)[0]) > 1})
     ]
 
 
@@ -47,6 +56,7 @@ def _draw(folder: Path, axis: Axis, series: Series, points: dict[str, tuple[list
     figure = Figure(figsize=(6, 4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
+    axes.set_prop_cycle(_LINES)
     for model, (lengths, values) in points.items():
         axes.plot(lengths, values, marker="o", markersize=3, label=model)
     size, layout, batch, mode, dtype = series

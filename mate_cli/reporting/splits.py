@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,10 @@ class SplitFacts:
     seconds: float
 
 
-def statistics_table(facts: Sequence[SplitFacts]) -> RichTable:
+def statistics_table(splits: Mapping[str, SplitStatistics]) -> RichTable:
     """What the data holds, a column for each split; what none of them has is left out."""
-    table = _table("data", facts)
-    own = [f.statistics for f in facts]
+    table = _table("data", splits)
+    own = list(splits.values())
     subsets = {title: [s.subsets.get(name, 0) for s in own] for name, title in SUBSETS.items()}
     groups = {name: [s.groups.get(name, 0) for s in own] for s in own for name in s.groups}
     _add_counts(table, {"statements" if any(s.statements for s in own) else "questions": [s.questions for s in own]})
@@ -73,7 +73,7 @@ def encoding_table(facts: Sequence[SplitFacts]) -> RichTable:
     """Lengths, cuts and what was left out, a column for each split."""
     reports = [f.encoded.report for f in facts]
     limit = reports[0].max_tokens if reports else 0
-    table = _table(f"encoding, at most {limit} tokens", facts)
+    table = _table(f"encoding, at most {limit} tokens", [f.name for f in facts])
     table.add_row("encoded", *(f"{r.encoded:,}" for r in reports))
     table.add_row("left out, too large", *(f"{len(r.left_out):,}" for r in reports))
     table.add_row("fit uncut", *(f"{100 * r.share_fitting:.1f}%" for r in reports))
@@ -92,7 +92,7 @@ def encoding_table(facts: Sequence[SplitFacts]) -> RichTable:
 
 def coverage_table(facts: Sequence[SplitFacts], limit: int) -> RichTable:
     """Of the answered questions, those whose answer is a span of some cell, by the longest span allowed."""
-    table = _table(f"answer is a span in the first {limit} tokens of a cell", facts)
+    table = _table(f"answer is a span in the first {limit} tokens of a cell", [f.name for f in facts])
     shares = [answer_coverage(f.encoded.dataset, f.statistics.answered) for f in facts]
     for longest in SPAN_LENGTHS:
         table.add_row(
@@ -125,11 +125,11 @@ def left_out_lines(facts: Sequence[SplitFacts]) -> list[str]:
     return lines
 
 
-def _table(title: str, facts: Sequence[SplitFacts]) -> RichTable:
+def _table(title: str, splits: Iterable[str]) -> RichTable:
     table = RichTable(title=title)
     table.add_column("")
-    for f in facts:
-        table.add_column(f.name, justify="right")
+    for name in splits:
+        table.add_column(name, justify="right")
     return table
 
 

@@ -17,20 +17,29 @@ _EFFICIENCY = 0.5
 def describe_cost(model: nn.Module, mean_length: float, examples: int, devices: Devices) -> str:
     """One line for the user before training starts.
 
-    FLOPs are 6 per token and weight of the linear layers (2 forward, 4 backward), attention products left out.
+    FLOPs are those of ``training_flops``.
     """
     parameters = sum(p.numel() for p in model.parameters())
-    weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
     tokens = mean_length * examples
-    flops = 6 * weights * tokens
+    flops = training_flops(model) * tokens
     line = (
         f"{parameters / 1e6:.1f}M parameters, {examples:,} examples of {mean_length:.0f} tokens on average, "
         f"{flops / 1e12:,.1f} TFLOP, {devices.precision}"
     )
     if devices.accelerator == "cpu":
-        seconds = flops / (_matmul_rate(devices.precision) * _EFFICIENCY)
-        line += f", about {seconds / 60:.1f} min here"
+        line += f", about {seconds_on_cpu(flops, devices.precision) / 60:.1f} min here"
     return line
+
+
+def training_flops(model: nn.Module) -> int:
+    """FLOPs of a token in training: 6 for each weight of the linear layers (2 forward, 4 backward), attention products
+    left out."""
+    return 6 * sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
+
+
+def seconds_on_cpu(flops: float, precision: str) -> float:
+    """What a training of so many FLOPs takes on this machine's processor, by a short trial."""
+    return flops / (_matmul_rate(precision) * _EFFICIENCY)
 
 
 def _matmul_rate(precision: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,6 +67,13 @@ class Devices:
 
         # No cell selector uses the pooler, and what a batch has no answer for leaves a head of table_qa without one.
         return DDPStrategy(find_unused_parameters=True)
+
+
+def device_name(devices: Devices) -> str:
+    """What the devices call themselves, as far as it is known."""
+    if devices.device_type == "cuda":
+        return torch.cuda.get_device_name()
+    return platform.processor() or platform.machine() if devices.device_type == "cpu" else devices.accelerator
 
 
 def resolve_devices(hardware: HardwareConfig) -> Devices:

@@ -6,12 +6,13 @@ import logging
 import math
 import shutil
 import sys
-import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, to_plain
@@ -19,9 +20,9 @@ from mate_cli.errors import UserError
 from mate_cli.ranks import is_first_rank
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
-from mate_cli.training.cost import describe_cost
+from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.data import TaskDataModule
-from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
+from mate_cli.training.devices import Devices, accumulation, device_name, loader_workers, resolve_devices
 from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
 from mate_cli.training.loggers import check_logger, loggers
 from mate_cli.training.module import Optimization, TaskModule
@@ -132,8 +133,7 @@ def _fit(job: Job, console: Console) -> None:
     checkpoint = job.folder.last_checkpoint if job.config.resume else None
     if checkpoint is not None and not checkpoint.exists():
         checkpoint = None
-    started = time.monotonic()
-    job.folder.set_status("running", steps=job.steps)
+    job.folder.set_status("running", **_facts(job))
     try:
         trainer = _trainer(job, console)
         trainer.fit(job.module, job.data, ckpt_path=checkpoint, weights_only=True)
@@ -151,14 +151,25 @@ def _fit(job: Job, console: Console) -> None:
     except BaseException as error:
         job.folder.set_status("failed", error=f"{type(error).__name__}: {error}")
         raise
-    seconds, clamped = round(time.monotonic() - started, 1), job.module.clamped_ids
+    clamped = job.module.clamped_ids
     # Replicas have modules of their own, and no number of theirs comes back from them.
-    facts = {} if job.devices.replicas else {"clamped_ids": clamped}
-    job.folder.set_status("trained", step=job.steps, seconds=seconds, **facts)
+    job.folder.set_status("trained", step=job.steps, **({} if job.devices.replicas else {"clamped_ids": clamped}))
     if clamped:
         console.print(
             f"{clamped} row or column indices lay beyond their embedding tables and were clamped in the look-up"
         )
+
+
+def _facts(job: Job) -> dict[str, Any]:
+    """What the records of the run say of its size, and of where it runs."""
+    hardware = {**asdict(job.devices), "device": device_name(job.devices), "threads": torch.get_num_threads()}
+    return {
+        "steps": job.steps,
+        "mean_tokens": round(job.mean_length, 1),
+        "parameters": sum(parameter.numel() for parameter in job.module.model.parameters()),
+        "flops_per_token": training_flops(job.module.model),
+        "hardware": hardware,
+    }
 
 
 def _trainer(job: Job, console: Console) -> pl.Trainer:

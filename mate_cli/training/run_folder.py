@@ -3,8 +3,8 @@
 ::
 
     config.yaml        the resolved configuration
-    environment.json   command line, git state, versions, machine, what it started from
-    status.json        state (running, done, interrupted, failed), step, times
+    environment.json   command line, git state, versions, machine, process, what it started from
+    status.json        state (running, done, interrupted, failed), step, wall time, devices, size of the model
     metrics.csv        what training logged, by step
     metrics.json       the final scores, the baselines beside them
     predictions-*.jsonl  one ranking per question and split
@@ -76,6 +76,8 @@ class RunFolder:
         self.best_model = path if (path / WEIGHTS).is_file() else path / "best"
         self.weights_file = self.best_model / WEIGHTS
         self.metrics_file = path / "metrics.json"
+        self._seconds_before = 0.0
+        self._started: float | None = None
 
     def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
         """Create the folder for ``config``, or check that it may be gone on with.
@@ -116,21 +118,29 @@ class RunFolder:
         self.path.mkdir()
 
     def record_start(self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any]) -> None:
-        """Write the configuration and the environment, once nothing more can be wrong with them.
+        """Write the configuration and the environment, once nothing more can be wrong with them; start the clock.
 
         Args:
             origin: what the training starts from (``mate_cli.training.parent.origin_of``).
         """
         write_text(self.config_file, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
-        write_json(self.environment_file, {**environment(command), "origin": origin})
+        earlier = read_record(self.environment_file)  # of a run that goes on
+        codes = [*earlier.get("earlier_code", []), code_version(earlier)] if earlier else []
+        process = {"pid": os.getpid(), "host": platform.node()}
+        own = {"process": process, "earlier_code": list(dict.fromkeys(codes)), "origin": origin}
+        write_json(self.environment_file, environment(command) | own)
+        self._seconds_before, self._started = self.status().get("seconds", 0.0), time.monotonic()
 
     def status(self) -> dict[str, Any]:
         return read_record(self.path / "status.json")
 
     def set_status(self, state: str, **facts: Any) -> None:
-        """Record the state of the run; earlier facts stay unless named again."""
+        """Record the state of the run and the wall time of all its sittings; earlier facts stay unless named again."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **facts})
+        spent = {}
+        if self._started is not None:
+            spent["seconds"] = round(self._seconds_before + time.monotonic() - self._started, 1)
+        write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **spent, **facts})
 
     def write_metrics(self, split: str, metrics: Mapping[str, Any]) -> None:
         """Keep the scores of a split beside those of the others."""
@@ -173,6 +183,14 @@ def environment(command: list[str]) -> dict[str, Any]:
         "machine": {"system": platform.platform(), "cpu": platform.processor() or platform.machine()},
         "cpu_count": os.cpu_count(),
     }
+
+
+def code_version(environment: Mapping[str, Any]) -> str:
+    """The code behind a record of ``environment``: the commit, with a + where it was changed; else the release."""
+    git = environment.get("git")
+    if git:
+        return str(git["commit"])[:10] + ("+" if git["dirty"] else "")
+    return f"mate-cli {environment.get('packages', {}).get('mate-cli')}"
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,22 @@ def test_what_is_said_of_a_release(task, mate, tmp_path, capsys):
     assert "needs data_dir=DIR, a folder with" in capsys.readouterr().err
     assert mate(*command, f"data_dir={tmp_path}") == 2
     assert f"did you mean data_dir={folder}?" in capsys.readouterr().err
+
+
+def test_counts_alone_are_written_and_nothing_is_encoded(mate, tmp_path, monkeypatch):
+    """Two tables of three are there, and count once however many splits they are in."""
+    monkeypatch.setenv("MATE_CACHE", str(tmp_path / "own"))
+    folder = write_tabfact(tmp_path / "data")
+    assert mate("prepare", "task=tabfact", f"data_dir={folder}", "encode=false", "to=counts") == 0
+    record = json.loads((tmp_path / "counts" / "statistics.json").read_text())
+    assert [record[split]["questions"] for split in ("train", "dev", "test")] == [6, 4, 4]
+    assert record["total"] == {"questions": 14, "tables": 2}
+    assert not (tmp_path / "own").exists()
+    assert mate("prepare", "task=sample", "encode=false", "to=counts") == 0
+    record = json.loads((tmp_path / "counts" / "statistics.json").read_text())
+    total = record.pop("total")
+    assert total["questions"] == sum(total["subsets"].values()) == sum(own["questions"] for own in record.values())
+    assert not (tmp_path / "own" / "encoded").exists()
 
 
 def names(folder: Path) -> set[str]:

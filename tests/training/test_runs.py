@@ -6,7 +6,9 @@ import json
 import pytest
 import torch
 import yaml
+from safetensors.torch import load_file
 
+from mate_cli.reporting.run_records import read_run
 from tests.training.conftest import TINY, train_once
 
 
@@ -25,7 +27,14 @@ def test_a_run_folder_is_enough(trained):
     assert config["seed"] == 0
     assert environment["packages"]["torch"]
     assert status["state"] == "done"
-    assert status["step"] == 2
+    assert status["step"] == status["steps"] == 2
+    assert status["seconds"] > 0
+    assert status["hardware"]["device"]
+    weights = load_file(trained / "best" / "model.safetensors")
+    assert status["parameters"] == sum(tensor.numel() for tensor in weights.values())
+    tokens = read_run(trained).tokens
+    assert 2 * config["task"]["schedules"]["smoke"]["batch"] * 50 < tokens  # a table has more than 50 tokens
+    assert read_run(trained).flops == tokens * status["flops_per_token"]
     with (trained / "metrics.csv").open() as file:
         assert [float(row["loss"]) > 0 for row in csv.DictReader(file) if row["loss"]] == [True, True]
     (split,) = metrics

@@ -1,6 +1,6 @@
-"""Draws docs/pictures from the masks and plans that the models use: `make pictures`.
+"""Figures 1 and 2 of the paper (checklist 109, 110) for one example table, from the masks and plans of the models.
 
-Figures 1 and 2 of the paper (checklist 109, 110), for one example table.
+`make pictures` draws those of the guides.
 """
 
 from __future__ import annotations
@@ -42,12 +42,11 @@ COLOURS = {
 }
 
 
-def main(folder: Path) -> None:
-    """Write the pictures; the same bytes each time."""
-    matplotlib.rcParams.update({"font.size": 7})
-    words, layout = example()
-    for name, figure in {"heads": heads_figure(words, layout), "buckets": buckets_figure(words, layout)}.items():
-        figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+def draw_picture(name: str, file: Path) -> None:
+    """Write one of ``PICTURES``; the same bytes each time."""
+    with matplotlib.rc_context({"font.size": 7}):
+        figure = PICTURES[name](*example())
+        figure.savefig(file, dpi=110, metadata={"Software": None})
 
 
 def example() -> tuple[list[str], Layout]:
@@ -134,5 +133,10 @@ def _legend(figure: Figure, words: dict[int, str]) -> None:
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), frameon=False)
 
 
+PICTURES = {"heads": heads_figure, "buckets": buckets_figure}
+"""Figures 1 and 2."""
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "pictures")
+    for name in PICTURES:
+        draw_picture(name, Path(sys.argv[1]) / f"{name}.png")

@@ -1,0 +1,100 @@
+"""Make a table or figure of the paper: plan it, run what is missing, print ours beside the paper's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mate_cli.config_reproduce import ReproduceConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from mate_cli.reproduction.experiment import Experiment
+    from mate_cli.reproduction.ledger import Ledger
+    from mate_cli.reproduction.steps import Step
+
+
+def run(config: ReproduceConfig) -> None:
+    """Show the plan, carry it out, print and write what came of it.
+
+    Raises:
+        UserError: there is no such table, the command line has mistakes, or steps failed.
+    """
+    from rich.console import Console
+
+    from mate_cli.commands.runs import report_broken
+    from mate_cli.reproduction.carry_out import raise_failures
+    from mate_cli.reproduction.experiment import chosen_experiments
+    from mate_cli.reproduction.ledger import Ledger
+    from mate_cli.reproduction.plan import wanted_steps
+
+    console = Console(soft_wrap=True)
+    experiments = chosen_experiments(config.what)
+    ledger = Ledger(config, _backbone_words())
+    steps = wanted_steps(experiments, config)
+    report_broken(ledger.broken)
+    _show_plan(steps, ledger, console)
+    failures = {} if config.dry_run else _carry_out(experiments, steps, ledger, console)
+    for experiment in experiments:
+        _report(experiment, ledger, console)
+    raise_failures(failures)
+
+
+def _backbone_words() -> list[str]:
+    """What was typed of the backbone; it goes to the first training of each chain as it is."""
+    import sys
+
+    return [word for word in sys.argv[2:] if word.partition("=")[0].partition(".")[0] == "backbone"]
+
+
+def _show_plan(steps: Sequence[Step], ledger: Ledger, console: Console) -> None:
+    from mate_cli.reproduction.plan import plan
+    from mate_cli.reproduction.plan_report import plan_summary, plan_table
+
+    planned = plan(steps, ledger)
+    if planned:
+        console.print(plan_table(planned))
+    for line in plan_summary(planned, ledger):
+        console.print(line, highlight=False, markup=False)
+
+
+def _carry_out(
+    experiments: Sequence[Experiment], steps: Sequence[Step], ledger: Ledger, console: Console
+) -> dict[Step, str]:
+    """All that is missing; then, of each row, what only its median run is taken through."""
+    from mate_cli.reproduction.carry_out import carry_out, check_weights
+    from mate_cli.reproduction.children import stopping_like_ctrl_c
+    from mate_cli.reproduction.outcome import median_steps
+
+    def tell(line: str) -> None:
+        console.print(line, highlight=False, markup=False)
+
+    check_weights(steps, ledger)
+    with stopping_like_ctrl_c():
+        failures = carry_out(steps, ledger, tell)
+        later = [step for step in median_steps(experiments, ledger.config, ledger) if step not in steps]
+        return failures | carry_out(later, ledger, tell)
+
+
+def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
+    from pathlib import Path
+
+    from mate_cli.reproduction.figures import draw
+    from mate_cli.reproduction.outcome import outcome
+    from mate_cli.reproduction.plan_report import circumstances
+    from mate_cli.reproduction.report import agreement_table, caption_of, outcome_table, rank_lines, write_outcome
+
+    folder, found = Path(ledger.config.to), outcome(experiment, ledger.config, ledger)
+    caption = caption_of(found, circumstances(ledger))
+    if found.rows:
+        console.print(outcome_table(found, caption))
+    for line in rank_lines(found):
+        console.print(line, highlight=False, markup=False)
+    order = agreement_table(found)
+    if order is not None:
+        console.print(order)
+    figures = draw(experiment, ledger, folder)
+    names = [*write_outcome(found, caption, figures, folder), *(figure.name for figure in figures)]
+    console.print(f"{folder}: {', '.join(names)}", highlight=False, markup=False)

@@ -1,0 +1,92 @@
+"""List the runs that there are, compare some of them, or remove them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mate_cli.config_runs import RunsConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from mate_cli.reporting.run_records import BrokenRecord, RunRecord
+
+
+def run(config: RunsConfig) -> None:
+    """Read every run folder in ``paths.runs``; name and count those that cannot be read."""
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from mate_cli.reporting.run_records import read_runs
+
+    console, folder = Console(soft_wrap=True), Path(config.paths.runs)
+    runs, broken = read_runs(folder)
+    report_broken(broken)
+    if config.compare is not None:
+        _compare(config.compare, folder, config.output, console)
+    elif config.remove is not None:
+        _remove(config.remove, folder, runs, config.confirm, console)
+    else:
+        _list(config, runs, console)
+
+
+def report_broken(broken: Sequence[BrokenRecord]) -> None:
+    """Name on stderr each run folder that is skipped, and count them."""
+    from rich.console import Console
+
+    console = Console(stderr=True, soft_wrap=True)
+    for own in broken:
+        console.print(f"skipped: {own.reason}", markup=False, highlight=False)
+    if broken:
+        folders = "run folder is" if len(broken) == 1 else "run folders are"
+        console.print(f"{len(broken)} {folders} broken and skipped", markup=False, highlight=False)
+
+
+def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
+    import json
+
+    from mate_cli.reporting.runs import chosen_runs, runs_table
+
+    found = runs if config.where is None else chosen_runs(runs, config.where)
+    if config.output == "json":
+        for own in found:
+            print(json.dumps(own.plain(), ensure_ascii=False))
+    elif found:
+        console.print(runs_table(found))
+        console.print(f"{len(found)} of {len(runs)} runs in {config.paths.runs}", highlight=False, markup=False)
+    else:
+        chosen = f" with {config.where}" if runs and config.where else ""
+        console.print(f"no runs in {config.paths.runs}{chosen}; mate train makes one", highlight=False, markup=False)
+
+
+def _compare(names: list[str], folder: Path, output: str, console: Console) -> None:
+    import json
+
+    from mate_cli.reporting.run_records import read_run
+    from mate_cli.reporting.runs import compared, comparison_tables, run_folder
+
+    runs = [read_run(run_folder(name, folder)) for name in names]
+    found = compared(runs)
+    if output == "json":
+        print(json.dumps({"runs": [str(own.path) for own in runs], **found}, ensure_ascii=False))
+        return
+    for table in comparison_tables(runs, found):
+        console.print(table)
+
+
+def _remove(names: list[str], folder: Path, runs: list[RunRecord], confirm: bool, console: Console) -> None:
+    from mate_cli.reporting.runs import check_removal, removal_line, remove_run, run_folder
+
+    paths = list(dict.fromkeys(run_folder(name, folder) for name in names))
+    for path in paths:
+        check_removal(path, folder)
+    for path in paths:
+        console.print(removal_line(path, runs), highlight=False, markup=False)
+        if confirm:
+            remove_run(path)
+    done = "removed" if confirm else "nothing is removed; add confirm=true to remove"
+    console.print(f"{done}: {len(paths)} run{'s' if len(paths) != 1 else ''}", highlight=False, markup=False)

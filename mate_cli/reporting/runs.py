@@ -1,0 +1,201 @@
+"""Runs in a table, side by side, and out of the way."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from mate_cli.config_rules import unknown_name
+from mate_cli.errors import UserError
+from mate_cli.reporting.run_records import RunRecord, is_run_folder, leaves
+
+_TOLD_ELSEWHERE = ("name", "paths", "resume", "overwrite", "logger")
+_NO_SCORES = ("baselines", "lead", "low", "high", "number", "questions", "random_hits")
+
+
+def chosen_runs(runs: Iterable[RunRecord], where: str) -> list[RunRecord]:
+    """The runs for which every NAME=VALUE of ``where`` holds; of a list of names, ``*`` stands for any letters.
+
+    Raises:
+        UserError: a condition is none, or no run has its name.
+    """
+    found = list(runs)
+    for condition in where.split(","):
+        name, equals, value = (part.strip() for part in condition.partition("="))
+        if not equals or not name:
+            raise UserError(f"where={where}: '{condition}' is no NAME=VALUE, like task=hybridqa")
+        known = {key for run in found for key in _chosen_by(run)}
+        if found and name not in known:
+            raise UserError(unknown_name("name in where", name, sorted({key for run in found for key in run.columns})))
+        found = [run for run in found if fnmatchcase(_chosen_by(run).get(name, ""), value)]
+    return found
+
+
+def runs_table(runs: Sequence[RunRecord]) -> RichTable:
+    """A line for each run, whose name begins with its task; what is the same in all of them is told below."""
+    table = RichTable()
+    shown = {name: [run.columns[name] for run in runs] for name in runs[0].columns if name != "task"}
+    same = [name for name, own in shown.items() if name not in ("name", "state") and len(set(own)) == 1]
+    for name in shown:
+        if name not in same:
+            table.add_column(name, overflow="fold", no_wrap=name == "name")
+    for name in ("score", "time", "tokens"):
+        table.add_column(name, justify="right")
+    for number, run in enumerate(runs):
+        cells = [own[number] for name, own in shown.items() if name not in same]
+        table.add_row(*map(Text, [*cells, _score(run), duration(run.status.get("seconds")), count(run.tokens)]))
+    if same:
+        table.caption = Text("all: " + ", ".join(f"{name}={shown[name][0] or '-'}" for name in same))
+    return table
+
+
+def compared(runs: Sequence[RunRecord]) -> dict[str, dict[str, list[Any]]]:
+    """What differs between runs: of their configurations and circumstances, and their scores, a value for each run."""
+    configs = [_settings(run) for run in runs]
+    settings = {name: [own.get(name) for own in configs] for own in configs for name in own}
+    facts = [_facts(run) for run in runs]
+    scores = [_scores(run) for run in runs]
+    return {
+        "config": {name: values for name, values in sorted(settings.items()) if _differ(values)},
+        "facts": {name: values for name in facts[0] if _differ(values := [own[name] for own in facts])},
+        "scores": {name: [own.get(name) for own in scores] for own in scores for name in own},
+    }
+
+
+def comparison_tables(runs: Sequence[RunRecord], found: dict[str, dict[str, list[Any]]]) -> list[RichTable]:
+    """``compared`` as tables, a column for each run; a part without a line is left out."""
+    titles = {"config": "configuration, where it differs", "facts": "circumstances", "scores": "scores, per cent"}
+    tables = []
+    for part, lines in found.items():
+        table = RichTable(title=titles[part], title_justify="left")
+        table.add_column("")
+        for run in runs:
+            table.add_column(Text(run.columns["name"]), justify="right", overflow="fold")
+        for name, values in lines.items():
+            table.add_row(Text(name), *(Text(_shown(value, part)) for value in values))
+        if lines:
+            tables.append(table)
+    return tables
+
+
+def run_folder(name: str, runs: Path) -> Path:
+    """The folder of a run, named by its path or as in the list.
+
+    Raises:
+        UserError: there is none.
+    """
+    given = Path(name).expanduser()
+    for path in (given, runs / name):
+        if is_run_folder(path):
+            return path
+    raise UserError(f"{name} is no run folder; mate runs lists those in {runs}")
+
+
+def check_removal(path: Path, runs: Path) -> None:
+    """Make sure that a run folder lies inside ``runs``, and not behind a link.
+
+    Raises:
+        UserError: it does not.
+    """
+    real, root = path.resolve(), runs.resolve()
+    if root not in real.parents:
+        raise UserError(f"remove=[{path}]: it is not inside paths.runs={runs}; nothing is removed")
+    if path.is_symlink():
+        raise UserError(f"remove=[{path}]: it is a link; nothing is removed")
+
+
+def removal_line(path: Path, runs: Sequence[RunRecord]) -> str:
+    """What goes with a run: its state and size, and which runs say that they started from it."""
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    state = next((run.state for run in runs if run.path.resolve() == path.resolve()), "broken")
+    children = [str(run.path) for run in runs if path.resolve() in {Path(own).resolve() for own in run.parents}]
+    started = f"; {', '.join(children)} started from it" if children else ""
+    return f"{path}: {state}, {size / 2**20:,.1f} MiB{started}"
+
+
+def remove_run(path: Path) -> None:
+    """Delete a run folder.
+
+    Raises:
+        UserError: it cannot be deleted.
+    """
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise UserError(f"cannot remove {path}: {error.strerror}", exit_code=1) from error
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+
+
+def count(number: float | None) -> str:
+    """A large number in short."""
+    if number is None:
+        return "–"
+    for unit, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return f"{number:.0f}"
+
+
+def _chosen_by(run: RunRecord) -> dict[str, str]:
+    plain = {name: "null" if value is None else str(value) for name, value in leaves(run.config).items()}
+    return (
+        plain | {name: str(value).lower() for name, value in plain.items() if value in ("True", "False")} | run.columns
+    )
+
+
+def _score(run: RunRecord) -> str:
+    return "–" if run.headline is None else f"{run.headline[0]} {100 * run.headline[1]:.1f}"
+
+
+def _settings(run: RunRecord) -> dict[str, Any]:
+    """What decides the run; of the schedules, the one it followed."""
+    plain = {name: value for name, value in run.config.items() if name not in _TOLD_ELSEWHERE}
+    plain["task"] = {name: value for name, value in run.config["task"].items() if name != "schedules"}
+    return leaves(plain | {"schedule": run.schedule, "steps": run.config["task"]["schedules"].get(run.schedule, {})})
+
+
+def _facts(run: RunRecord) -> dict[str, Any]:
+    packages = run.environment.get("packages", {})
+    return {
+        "state": run.state,
+        "code": " ".join(run.codes),
+        "packages": ", ".join(f"{name} {version}" for name, version in packages.items()),
+        "device": (run.status.get("hardware") or {}).get("device"),
+        "precision": (run.status.get("hardware") or {}).get("precision"),
+        "parents": ", ".join(run.parents),
+        "time": duration(run.status.get("seconds")),
+        "tokens": count(run.tokens),
+    }
+
+
+def _scores(run: RunRecord) -> dict[str, float]:
+    """The model's own scores by split, without intervals and counts."""
+    found = {}
+    for name, value in leaves(run.metrics).items():
+        parts = name.split(".")
+        if isinstance(value, float) and not set(parts) & set(_NO_SCORES) and not parts[1].endswith("interval"):
+            found[".".join(part for part in parts if part not in ("model", "mean"))] = value
+    return found
+
+
+def _differ(values: Sequence[Any]) -> bool:
+    return any(value != values[0] for value in values[1:])
+
+
+def _shown(value: Any, part: str) -> str:
+    if part == "scores":
+        return "–" if value is None else f"{100 * value:.1f}"
+    return "–" if value is None else str(value)

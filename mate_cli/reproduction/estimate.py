@@ -1,0 +1,104 @@
+"""What a training will cost: as much as its like did, else at most what its words say."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mate_cli.config import TrainConfig, active_schedule
+from mate_cli.errors import UserError
+from mate_cli.models.config_file import read_config
+from mate_cli.models.configuration import MateConfig
+from mate_cli.reproduction.ledger import Ledger
+from mate_cli.reproduction.steps import Step, Training
+from mate_cli.tables.readers import READERS
+from mate_cli.training.cost import seconds_on_cpu
+from mate_cli.training.devices import resolve_devices
+from mate_cli.training.starting_model import encoding_model, weights_folder
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """
+    Attributes:
+        seconds, flops: None where nothing is known.
+        at_most: whether they are limits, for inputs of full length, and not what a run of the same kind took.
+    """
+
+    seconds: float | None = None
+    flops: float | None = None
+    at_most: bool = False
+
+
+def estimate(step: Step, ledger: Ledger) -> Estimate:
+    """Of a training; other steps are short beside it, and nothing is said of them."""
+    if not isinstance(step, Training):
+        return Estimate()
+    like = ledger.like(step)
+    if like is not None:
+        return Estimate(like.status.get("seconds"), like.flops)
+    config = ledger.training_config(step)
+    first = step
+    while first.parent is not None:
+        first = first.parent
+    try:
+        flops = _most_flops(config, ledger.training_config(first))
+        devices = resolve_devices(config.hardware)
+    except UserError:  # weights or devices are not here: the training itself says so
+        return Estimate()
+    if flops is None or devices.accelerator != "cpu":
+        return Estimate(None, flops, at_most=True)
+    return Estimate(_cpu_rate(devices.precision) * flops, flops, at_most=True)
+
+
+def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
+    """FLOPs of a training on inputs of full length; None where the number of its examples is not known.
+
+    Args:
+        first: the training that begins the chain, whose backbone is the encoder of all of them.
+
+    Raises:
+        UserError: the weights are not here.
+    """
+    schedule, backbone = active_schedule(config), first.backbone
+    if backbone.source == "random":
+        encoder = encoding_model(backbone, config.model, schedule.max_tokens)[1]
+    else:
+        encoder = read_config(weights_folder(backbone))
+    steps = schedule.steps
+    if steps is None:
+        questions = _questions(config.task.reader, config.data_dir)
+        steps = None if questions is None else math.ceil((schedule.epochs or 0) * questions / schedule.batch)
+    return None if steps is None else float(_flops_per_token(encoder)) * steps * schedule.batch * schedule.max_tokens
+
+
+def _flops_per_token(encoder: MateConfig) -> int:
+    """6 for each weight of the encoder's linear layers (``training.cost.training_flops``); heads are small."""
+    width = encoder.hidden_size
+    layer = 4 * width**2 + 2 * width * encoder.intermediate_size
+    return 6 * (encoder.num_hidden_layers * layer + width**2)
+
+
+@cache
+def _questions(reader: str, data_dir: str | None) -> int | None:
+    """About how many questions there are to train on, by a look at their file alone; None where that does not tell."""
+    if reader not in READERS or data_dir is None:
+        return None
+    try:
+        file = READERS[reader].LAYOUT.question_file(Path(data_dir), "train")
+        text = file.read_text(encoding="utf-8")
+        plain = json.loads(text) if file.suffix == ".json" else text.splitlines()[1:]
+    except (UserError, KeyError, OSError, ValueError):
+        return None
+    if isinstance(plain, dict):  # TabFact's: table -> statements, labels, caption
+        return sum(len(own[0]) for own in plain.values())
+    return len(plain)
+
+
+@cache
+def _cpu_rate(precision: str) -> float:
+    """Seconds of a FLOP."""
+    return seconds_on_cpu(1.0, precision)

@@ -1,0 +1,152 @@
+"""What is there already, and how a training of the paper is written here: which words, which data, which run."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra import compose
+
+from mate_cli.config import TaskConfig, TrainConfig, to_plain
+from mate_cli.config_reproduce import DataConfig, ReproduceConfig
+from mate_cli.diagnosis import composing, diagnose, typed
+from mate_cli.errors import UserError
+from mate_cli.overrides import quote
+from mate_cli.reporting.run_records import BrokenRecord, RunRecord, read_runs
+from mate_cli.reproduction.matching import Settings, best_of, result_settings, same_training
+from mate_cli.training.splits import data_folder
+
+if TYPE_CHECKING:
+    from mate_cli.reproduction.steps import Training
+
+_SAMPLE = TaskConfig(name="sample", reader="sample")
+_CORPUS = "WikiTables-WithLinks"  # where the sample's layout keeps its tables
+
+
+class Ledger:
+    """The runs that there are, and what the command line says of those to come.
+
+    Args:
+        backbone_words: as they were typed; they go to the trainings that start a chain.
+
+    Raises:
+        UserError: mistakes in the words that go to every training.
+    """
+
+    def __init__(self, config: ReproduceConfig, backbone_words: Sequence[str] = ()) -> None:
+        self.config = config
+        self.runs = Path(config.paths.runs)
+        self.broken: list[BrokenRecord] = []
+        self._backbone = tuple(backbone_words)
+        self._further = tuple(shlex.split(config.words or ""))
+        self._records: list[tuple[RunRecord, Settings]] = []
+        self._found: dict[Training, RunRecord | None] = {}
+        self._check_words()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the run folders, as they are now."""
+        runs, self.broken = read_runs(self.runs)
+        self._records = [(run, result_settings(run.config, run.schedule)) for run in runs]
+        self._found.clear()
+
+    def record(self, training: Training) -> RunRecord | None:
+        """The run that is this training, finished or not; None where there is none."""
+        if training not in self._found:
+            self._found[training] = self._find(training)
+        return self._found[training]
+
+    def done(self, training: Training) -> RunRecord | None:
+        """The run that is this training, where it is finished."""
+        found = self.record(training)
+        return found if found is not None and found.state == "done" else None
+
+    def like(self, training: Training) -> RunRecord | None:
+        """A finished run of the same settings with any seed, or parent: what such a training costs."""
+        wanted = self._settings(training) | {"seed": None}
+        same = (run for run, own in self._records if run.state == "done" and {**own, "seed": None} == wanted)
+        return next((run for run in same if run.tokens), None)
+
+    def words(self, training: Training) -> list[str]:
+        """What ``mate train`` is to be told; of a training that starts from another, that one must be done."""
+        config, start = self.training_config(training), self._backbone
+        if training.parent is not None:
+            parent = self.done(training.parent)
+            assert parent is not None, f"{training.parent.title} is not done"
+            start = ("backbone=run", f"backbone.path={parent.path}")
+        words = [*training.of.split(), *start, f"schedule={config.schedule}", f"seed={training.seed}"]
+        words += [f"data_dir={config.data_dir}", f"paths.runs={self.config.paths.runs}"]
+        if self.config.paths.cache is not None:
+            words.append(f"paths.cache={self.config.paths.cache}")
+        return [*words, *self._further]
+
+    def training_config(self, training: Training) -> TrainConfig:
+        """The configuration of a training; where it starts from another, without the path of that."""
+        own = training.of.split()
+        start = list(self._backbone) if training.parent is None else ["backbone=run", "backbone.path=PARENT"]
+        config = _composed((*own, *start, *self._further))
+        schedule = f"{self.config.schedule}_{config.model.name}"  # a model's own, as mlm's paper_linformer
+        if schedule not in config.task.schedules:
+            schedule = self.config.schedule
+        data_dir = self.data_dir(data_key(config.task.reader))
+        return replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir)
+
+    def data_dir(self, key: str) -> str | None:
+        """The folder of the data that ``data.KEY`` names; with ``schedule=smoke`` the sample's; None without either."""
+        given: str | None = getattr(self.config.data, key)
+        if given is not None or self.config.schedule != "smoke" or key not in ("hybridqa", "tables"):
+            return given
+        return str(self._sample / _CORPUS if key == "tables" else self._sample)
+
+    @functools.cached_property
+    def _sample(self) -> Path:
+        return data_folder(_SAMPLE, None, self.config.paths)
+
+    @property
+    def uses_sample(self) -> bool:
+        """Whether generated data stands in for HybridQA."""
+        return self.config.data.hybridqa is None and self.config.schedule == "smoke"
+
+    @property
+    def backbone_words(self) -> tuple[str, ...]:
+        return self._backbone
+
+    def lacks_parent(self, training: Training) -> bool:
+        """Whether it is about a pre-training, and starts without one."""
+        ablation = self.training_config(training).ablation
+        return training.parent is None and bool(ablation.parent_heads or ablation.parent_kind)
+
+    def _find(self, training: Training) -> RunRecord | None:
+        if self.lacks_parent(training):
+            return None
+        parent = None
+        if training.parent is not None:
+            parent = self.done(training.parent)
+            if parent is None:
+                return None
+        wanted = self._settings(training)
+        return best_of(run for run, own in self._records if same_training(run, own, wanted, parent))
+
+    def _settings(self, training: Training) -> Settings:
+        config = self.training_config(training)
+        return result_settings(to_plain(config), str(config.schedule))
+
+    def _check_words(self) -> None:
+        words = [quote(TrainConfig, word) for word in (*self._backbone, *self._further)]
+        if found := diagnose("train", words, multirun=False, complete=True):
+            raise UserError("\n".join(found))
+
+
+def data_key(reader: str) -> str:
+    """Which key of ``data`` says where a reader's files are."""
+    return reader if reader in {field.name for field in fields(DataConfig)} else "tables"
+
+
+@functools.cache
+def _composed(words: tuple[str, ...]) -> Any:
+    with composing():
+        return typed(compose("train", [quote(TrainConfig, word) for word in words]))

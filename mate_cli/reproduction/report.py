@@ -1,0 +1,225 @@
+"""A reproduced table beside the paper's: for the terminal, as Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.table import Table as RichTable
+from rich.text import Text
+from tabulate import tabulate
+
+from mate_cli.metrics.seeds import Contrast
+from mate_cli.reproduction.experiment import Experiment
+from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow
+from mate_cli.training.run_folder import write_text, written_to
+
+_NOTHING = "–"
+_MIXED = "†"
+_AGREEMENT = ("column", "row", "reference less row, paper", "ours", "95% over seeds", "n", "sign")
+
+_CSV = ("row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code")
+
+Grid = list[list[str]]
+
+
+def outcome_table(outcome: Outcome, caption: str) -> RichTable:
+    """The rows, each with ours, the paper's and the difference below each other."""
+    table = RichTable(title=Text(_title(outcome.experiment)), caption=Text(caption), caption_justify="left")
+    head, *rows = outcome_grid(outcome)
+    for number, name in enumerate(head):
+        table.add_column(Text(name), justify="left" if number < 2 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+        if row[1] in ("difference", ""):
+            table.add_section()
+    return table
+
+
+def agreement_table(outcome: Outcome) -> RichTable | None:
+    """Whether the order of the rows is the paper's; None where nothing can be said."""
+    rows = list(_agreement_rows(outcome))
+    if not rows:
+        return None
+    table = RichTable(title=Text(f"{outcome.experiment.name}: the order of the rows"))
+    for number, name in enumerate(_AGREEMENT):
+        table.add_column(name, justify="left" if number < 2 else "right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def rank_lines(outcome: Outcome) -> list[str]:
+    """One line for each column whose order can be compared."""
+    return [
+        f"{name}: rank correlation with the paper {own.rank_correlation:+.2f} over {own.rows} rows"
+        for name, own in outcome.agreement.items()
+        if own.rank_correlation is not None
+    ]
+
+
+def write_outcome(outcome: Outcome, caption: str, figures: Sequence[Path], folder: Path) -> list[str]:
+    """``NAME.md``, ``NAME.tex`` and ``NAME.csv``; returns the names of those written.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    name = outcome.experiment.name
+    written = {f"{name}.md": outcome_markdown(outcome, caption, figures)}
+    if outcome.rows:
+        written |= {f"{name}.tex": outcome_latex(outcome, caption), f"{name}.csv": outcome_csv(outcome)}
+    with written_to(folder):
+        for file, text in written.items():
+            write_text(folder / file, text)
+    return list(written)
+
+
+def outcome_grid(outcome: Outcome) -> Grid:
+    """Head and lines, all text."""
+    head = ["", "", *(["n"] if outcome.is_trained else []), *outcome.experiment.columns]
+    return [head, *(line for row in outcome.rows for line in _lines(row, outcome))]
+
+
+def outcome_markdown(outcome: Outcome, caption: str, figures: Sequence[Path]) -> str:
+    experiment = outcome.experiment
+    parts = [f"# {_title(experiment)}"]
+    parts += [f"![{figure.stem}]({figure.name})" for figure in figures]
+    if outcome.rows:
+        head, *rows = ([_in_markdown(cell) for cell in line] for line in outcome_grid(outcome))
+        parts.append(tabulate(rows, head, tablefmt="github", disable_numparse=True))
+    parts += [caption, "\n".join(f"- {line}" for line in rank_lines(outcome))]
+    if rows := [[_in_markdown(cell) for cell in line] for line in _agreement_rows(outcome)]:
+        parts.append(tabulate(rows, _AGREEMENT, tablefmt="github", disable_numparse=True))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def outcome_latex(outcome: Outcome, caption: str) -> str:
+    """A table environment for the package booktabs; it says no more than the Markdown."""
+    head, *rows = outcome_grid(outcome)
+    columns = "ll" + "r" * (len(head) - 2)
+    body = tabulate(rows, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(columns))
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        body,
+        rf"\caption{{{_in_latex(_title(outcome.experiment))}. {_in_latex(caption)}}}",
+        rf"\label{{tab:{outcome.experiment.name}}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def outcome_csv(outcome: Outcome) -> str:
+    """One line for each row and column, unrounded."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(
+        ["row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code"]
+    )
+    for row in outcome.rows:
+        for name, cell in row.cells.items():
+            writer.writerow([row.row.name, name, *_csv_values(cell), " ".join(row.codes)])
+    return file.getvalue()
+
+
+def _csv_values(cell: Cell) -> Iterator[object]:
+    ours, theirs = cell.ours, cell.published
+    yield from (None, None, 0) if ours is None else (ours.median, ours.half_iqr, ours.n)
+    yield " ".join(f"{seed}:{value:.6g}" for seed, value in cell.by_seed.items())
+    yield from (None, None) if theirs is None else (theirs.value, theirs.error)
+    yield cell.difference
+
+
+def _lines(row: OutcomeRow, outcome: Outcome) -> Iterator[list[str]]:
+    decimals, cells = outcome.experiment.decimals, list(row.cells.values())
+    has_ours, has_paper = bool(row.row.sources), bool(row.row.paper)
+    name = f"{row.row.name} {_MIXED}" if row.is_mixed else row.row.name
+    if has_ours:
+        yield [name, "ours", *_number(cells, outcome), *(_ours(cell, decimals) for cell in cells)]
+    if has_paper:
+        blank = [""] if outcome.is_trained else []
+        yield ["" if has_ours else name, "paper", *blank, *(_theirs(cell, decimals) for cell in cells)]
+        if has_ours:
+            yield ["", "difference", *blank, *(_signed(cell.difference, decimals) for cell in cells)]
+
+
+def _number(cells: Sequence[Cell], outcome: Outcome) -> list[str]:
+    """How many runs there are, of the columns that are not those of a single one."""
+    if not outcome.is_trained:
+        return []
+    numbers = {len(cell.by_seed) for cell in cells if not cell.from_median_run}
+    return [f"{min(numbers)}" if len(numbers) == 1 else f"{min(numbers)}–{max(numbers)}"]
+
+
+def _ours(cell: Cell, decimals: int) -> str:
+    if cell.ours is None:
+        return _NOTHING
+    spread = "" if cell.ours.half_iqr is None else f" ±{cell.ours.half_iqr:.{max(decimals, 1)}f}"
+    return f"{cell.ours.median:,.{decimals}f}{spread}"
+
+
+def _theirs(cell: Cell, decimals: int) -> str:
+    if cell.published is None:
+        return _NOTHING
+    error = "" if cell.published.error is None else f" ±{cell.published.error:g}"
+    return f"{cell.published.value:,.{decimals}f}{error}"
+
+
+def _signed(value: float | None, decimals: int) -> str:
+    return _NOTHING if value is None else f"{value:+,.{decimals}f}"
+
+
+def _agreement_rows(outcome: Outcome) -> Iterator[list[str]]:
+    for column, own in outcome.agreement.items():
+        for row, found in own.contrasts.items():
+            yield [column, row, *_contrast(found, outcome.experiment.decimals)]
+
+
+def _contrast(found: Contrast, decimals: int) -> list[str]:
+    ours, known = found.ours, not math.isnan(found.ours.low)
+    interval = f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}" if known else _NOTHING
+    return [_signed(found.theirs, decimals), _signed(ours.mean, decimals), interval, str(found.n), found.verdict]
+
+
+def _title(experiment: Experiment) -> str:
+    return f"{experiment.name}: {experiment.title}"
+
+
+def _in_markdown(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "^": r"\^{}",
+        "~": r"\~{}",
+        "²": r"\textsuperscript{2}",
+        **{letter: rf"\{letter}" for letter in "&%$#_{}"},
+    }
+)
+
+
+def _in_latex(text: str) -> str:
+    return text.translate(_LATEX)
+
+
+def _alignment(columns: str) -> list[str]:
+    return ["left" if column == "l" else "right" for column in columns]
+
+
+def caption_of(outcome: Outcome, circumstances: str) -> str:
+    """What ours are, what the paper's are, and what to know of both."""
+    lines = []
+    if outcome.is_trained:
+        lines.append(f"Ours: {circumstances}; medians of n seeds ± half the interquartile range.")
+        lines.append("Paper: Large models on TPUs, 5 seeds.")
+    mixed = {code for row in outcome.rows if row.is_mixed for code in row.codes}
+    if mixed:
+        lines.append(f"{_MIXED} runs of several versions of the code: {', '.join(sorted(mixed))}.")
+    notes = [f"{own.row.name}: {own.row.note}." for own in outcome.rows if own.row.note]
+    return textwrap.fill(" ".join([*lines, outcome.experiment.note.strip(), *notes]).strip(), 10_000)

@@ -1,0 +1,268 @@
+"""The steps to a table: trainings, scores, answers, counts and measurements, each with what it needs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mate_cli.reproduction.ledger import Ledger, data_key
+from mate_cli.reproduction.matching import weights_hash
+from mate_cli.training.run_folder import read_record
+
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Step(ABC):
+    """One command of ours; equal steps are one, whichever table asks for it."""
+
+    @property
+    def needs(self) -> tuple[Step, ...]:
+        """The steps that must be done before."""
+        return ()
+
+    @property
+    @abstractmethod
+    def title(self) -> str: ...
+
+    @abstractmethod
+    def result(self, ledger: Ledger) -> Result | None:
+        """What came of it; None while it is not done."""
+
+    @abstractmethod
+    def words(self, ledger: Ledger, again: bool) -> list[str]:
+        """What to type after ``mate``, once what it needs is done.
+
+        Args:
+            again: replace what is there.
+        """
+
+    def state(self, ledger: Ledger) -> str:
+        """``done``, ``to do``, or the state of a run that is not finished."""
+        return "to do" if self.result(ledger) is None else "done"
+
+    def hindrance(self, ledger: Ledger) -> str | None:
+        """Why it cannot be done with what the command line names."""
+        return next((own for step in self.needs if (own := step.hindrance(ledger))), None)
+
+
+@dataclass(frozen=True)
+class Training(Step):
+    """``mate train`` with these words, from the backbone or from the best model of another training."""
+
+    of: str
+    parent: Training | None
+    seed: int
+
+    @property
+    def needs(self) -> tuple[Step, ...]:
+        return () if self.parent is None else (self.parent,)
+
+    @property
+    def chain(self) -> str:
+        own = " ".join(word.partition("=")[2] for word in self.of.split())
+        return own if self.parent is None else f"{self.parent.chain} > {own}"
+
+    @property
+    def title(self) -> str:
+        return f"train {self.chain}, seed {self.seed}"
+
+    def result(self, ledger: Ledger) -> Result | None:
+        run = ledger.done(self)
+        return None if run is None else run.metrics
+
+    def state(self, ledger: Ledger) -> str:
+        run = ledger.record(self)
+        return "to do" if run is None else run.state
+
+    def words(self, ledger: Ledger, again: bool) -> list[str]:
+        run = ledger.record(self)
+        going_on = [] if run is None else [f"name={run.path.name}", "overwrite=true" if again else "resume=true"]
+        return ["train", *ledger.words(self), *going_on]
+
+    def hindrance(self, ledger: Ledger) -> str | None:
+        config = ledger.training_config(self)
+        key = data_key(config.task.reader)
+        if config.data_dir is None:
+            return f"data.{key} is not named"
+        if ledger.lacks_parent(self):
+            return f"{config.ablation.name} is about a pre-training; leave out pretrain=false"
+        return super().hindrance(ledger)
+
+
+@dataclass(frozen=True)
+class Scoring(Step):
+    """``mate evaluate`` of a training on a split that does not end it."""
+
+    run: Training
+    split: str
+
+    @property
+    def needs(self) -> tuple[Step, ...]:
+        return (self.run,)
+
+    @property
+    def title(self) -> str:
+        return f"score {self.run.chain}, seed {self.run.seed}, on {self.split}"
+
+    def result(self, ledger: Ledger) -> Result | None:
+        metrics = self.run.result(ledger) or {}
+        return metrics if self.split in metrics else None
+
+    def words(self, ledger: Ledger, again: bool) -> list[str]:
+        run = ledger.done(self.run)
+        assert run is not None
+        return ["evaluate", f"run={run.path}", f"split={self.split}", *_paths(ledger)]
+
+
+@dataclass(frozen=True)
+class Answering(Step):
+    """``mate evaluate`` of a selector with a reader."""
+
+    selector: Training
+    reader: Training
+    split: str
+
+    @property
+    def needs(self) -> tuple[Step, ...]:
+        return self.selector, self.reader
+
+    @property
+    def title(self) -> str:
+        return f"answer with {self.selector.chain}, seed {self.selector.seed}, on {self.split}"
+
+    def result(self, ledger: Ledger) -> Result | None:
+        """Of any folder with the answers of these two models to the whole split."""
+        stages = self._stages(ledger)
+        if stages is None:
+            return None
+        hashes = [weights_hash(path) for path in stages]
+        for file in sorted((ledger.runs / "pointr").glob("*/pipeline.json")):
+            known = read_record(file)
+            metrics = read_record(file.with_name("metrics.json"))
+            if [known.get("selector_weights"), known.get("reader_weights")] != hashes or self.split not in metrics:
+                continue
+            if not _is_limited(read_record(file.with_name("environment.json"))):
+                return metrics
+        return None
+
+    def words(self, ledger: Ledger, again: bool) -> list[str]:
+        stages = self._stages(ledger)
+        assert stages is not None
+        selector, reader = stages
+        name = f"{selector.name}+{reader.name}-{_digest(*map(weights_hash, stages))}"
+        folder = ledger.runs / "pointr" / name
+        words = ["evaluate", f"selector={selector}", f"reader={reader}", f"split={self.split}", f"to={folder}"]
+        return [*words, *_paths(ledger)]
+
+    def _stages(self, ledger: Ledger) -> tuple[Path, Path] | None:
+        selector, reader = ledger.done(self.selector), ledger.done(self.reader)
+        return None if selector is None or reader is None else (selector.path, reader.path)
+
+
+@dataclass(frozen=True)
+class Measuring(Step):
+    """``mate bench`` with these words."""
+
+    of: str
+
+    @property
+    def title(self) -> str:
+        return f"bench {self.of}"
+
+    def folder(self, ledger: Ledger) -> Path:
+        return ledger.runs / "reproduce" / f"bench-{_digest(self.of)}"
+
+    def result(self, ledger: Ledger) -> Result | None:
+        results = read_record(self.folder(ledger) / "results.json")
+        return results if results.get("finished") else None
+
+    def state(self, ledger: Ledger) -> str:
+        begun = (self.folder(ledger) / "results.json").is_file()
+        return "interrupted" if begun and self.result(ledger) is None else super().state(ledger)
+
+    def words(self, ledger: Ledger, again: bool) -> list[str]:
+        going_on = "overwrite=true" if again else "resume=true"
+        return ["bench", *self.of.split(), f"to={self.folder(ledger)}", going_on]
+
+
+@dataclass(frozen=True)
+class Flowing(Step):
+    """``mate analyze analysis=flow`` of a training; without one, uniform attention on WikiTableQuestions."""
+
+    run: Training | None
+
+    @property
+    def needs(self) -> tuple[Step, ...]:
+        return () if self.run is None else (self.run,)
+
+    @property
+    def title(self) -> str:
+        return "flow of uniform attention" if self.run is None else f"flow of {self.run.chain}, seed {self.run.seed}"
+
+    def result(self, ledger: Ledger) -> Result | None:
+        if self.run is not None and ledger.done(self.run) is None:
+            return None
+        return read_record(self._folder(ledger) / "flow.json") or None
+
+    def words(self, ledger: Ledger, again: bool) -> list[str]:
+        common = ["analyze", "analysis=flow", "split=dev", f"to={self._folder(ledger)}", *_paths(ledger)]
+        if self.run is None:
+            schedule, data_dir = ledger.config.schedule, ledger.data_dir("wtq")
+            task = ["task=wtq", f"data_dir={data_dir}", f"schedule={schedule}", *ledger.backbone_words]
+            return [*common, "analysis.baseline_only=true", *task]
+        run = ledger.done(self.run)
+        assert run is not None
+        return [*common, f"run={run.path}"]
+
+    def hindrance(self, ledger: Ledger) -> str | None:
+        if self.run is None and ledger.data_dir("wtq") is None:
+            return "data.wtq is not named"
+        return super().hindrance(ledger)
+
+    def _folder(self, ledger: Ledger) -> Path:
+        run = None if self.run is None else ledger.done(self.run)
+        asked = (ledger.config.schedule, ledger.data_dir("wtq")) if run is None else (weights_hash(run.path),)
+        return ledger.runs / "reproduce" / f"flow-{_digest(*asked)}"
+
+
+@dataclass(frozen=True)
+class Counting(Step):
+    """``mate prepare`` of a task's data, which is counted and not encoded."""
+
+    task: str
+
+    @property
+    def title(self) -> str:
+        return f"count the data of {self.task}"
+
+    def result(self, ledger: Ledger) -> Result | None:
+        return read_record(self._folder(ledger) / "statistics.json") or None
+
+    def words(self, ledger: Ledger, again: bool) -> list[str]:
+        data = f"data_dir={ledger.data_dir(self.task)}"
+        return ["prepare", f"task={self.task}", data, "encode=false", f"to={self._folder(ledger)}"]
+
+    def hindrance(self, ledger: Ledger) -> str | None:
+        return None if ledger.data_dir(self.task) is not None else f"data.{self.task} is not named"
+
+    def _folder(self, ledger: Ledger) -> Path:
+        return ledger.runs / "reproduce" / f"data-{self.task}-{_digest(ledger.data_dir(self.task))}"
+
+
+def _paths(ledger: Ledger) -> list[str]:
+    given = {"paths.runs": ledger.config.paths.runs, "paths.cache": ledger.config.paths.cache}
+    return [f"{name}={value}" for name, value in given.items() if value is not None]
+
+
+def _is_limited(environment: Result) -> bool:
+    return any(str(word).startswith("limit=") for word in environment.get("command", []))
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]

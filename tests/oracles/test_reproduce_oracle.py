@@ -1,0 +1,75 @@
+"""The numbers in reproduce/ are those that the paper's source prints, row by row."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mate_cli.reproduction.experiment import Experiment, Published, read_experiment, reproduce_folder
+
+PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper.tex"
+pytestmark = pytest.mark.oracles
+ROWS = {
+    "table4": {"TAPAS": r"\tapas", "MATE": r"\model", "TAPAS + CS": r"\tapas + CS", "MATE + CS": r"\model + CS"},
+    "table8": {"TAPAS": r"\tapas", "MATE": r"\model", "TAPAS + CS": r"\tapas + CS", "MATE + CS": r"\model + CS"},
+    "table5": {
+        "Table-Only": "Table-Only",
+        "Passage-Only": "Passage-Only",
+        "HYBRIDER": r"\hybrider",
+        "PointR + SAT": r"\pointr + \sat",
+        "PointR + TAPAS": r"\pointr + \tapas",
+        "PointR + TableETC": r"\pointr + \tableetc",
+        "PointR + Linformer": r"\pointr + \linformer",
+        "PointR + MATE": r"\pointr + \model",
+        "Human": "Human",
+    },
+    "table6": {
+        "HYBRIDER": r"\hybrider",
+        "SAT": r"\sat",
+        "TAPAS": r"\tapas",
+        "TableETC": r"\tableetc",
+        "Linformer": r"\linformer",
+        "MATE": r"\model",
+        "MATE (- row heads)": r"\model (-- row heads)",
+        "MATE (- col heads)": r"\model (-- col heads)",
+        "MATE (- sparse pretrain)": r"\model (-- sparse pretrain)",
+        "MATE (- ambiguous)": r"\model (-- ambiguous)",
+    },
+    "table2": {"In-Passage": "In-Passage", "In-Table": "In-Table", "Missing": "Missing", "Total": "Total"},
+}
+
+
+def printed(experiment: Experiment) -> dict[str, list[Published | None]]:
+    """First cell of each line of the table with that label -> its other cells, bold face taken off."""
+    source = PAPER.read_text(encoding="utf-8")
+    end = source.index(rf"\label{{{experiment.label}}}")
+    body = source[source.rindex(r"\begin{tabular}", 0, end) : end]
+    body = re.sub(r"(?<!\\)%.*", "", body)
+    lines = {}
+    for line in body.split(r"\\"):
+        first, *cells = re.sub(r"\\(midrule|toprule|hline)", "", line).split("&")
+        name = re.sub(r"\s*\+\s*", " + ", first.strip())
+        lines[re.sub(r" \(\$.*", "", name)] = [_number(cell) for cell in cells]
+    return lines
+
+
+def _number(cell: str) -> Published | None:
+    plain = re.sub(r"\\textbf|[{},\s]", " ", cell.replace(r"\err{", "±").replace(",", ""))
+    plain = "".join(plain.split())
+    if not re.match(r"[\d.]", plain):
+        return None
+    value, _, error = plain.partition("±")
+    return Published(float(value), float(error) if error else None)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_numbers_are_the_papers(name: str) -> None:
+    experiment = read_experiment(reproduce_folder() / f"{name}.yaml")
+    assert set(ROWS[name]) == set(experiment.rows)
+    found = printed(experiment)
+    for row, first in ROWS[name].items():
+        theirs = found[first]
+        ours = [experiment.rows[row].paper.get(column) for column in experiment.columns]
+        assert ours == theirs, row

@@ -1,0 +1,103 @@
+"""What `mate train` and `mate evaluate` leave behind, without a training: for tests of what asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mate_cli.config import TrainConfig, to_plain
+from mate_cli.encoding.source import content_hash
+from mate_cli.training.fit import run_path
+from mate_cli.training.run_folder import RunFolder, write_json
+from tests.reporting.run_folders import hits, write_run
+from tests.test_config import train_config
+
+Score = Callable[[TrainConfig], float]
+
+
+@dataclass
+class FakeMate:
+    """Runs command lines by writing their folders.
+
+    Attributes:
+        seen: the command lines, in order; score: of the run with this configuration; fails: those it fails on;
+            stops_after: commands after which Ctrl-C comes.
+    """
+
+    score: Score = lambda config: 0.5
+    fails: Callable[[Sequence[str]], bool] = lambda words: False
+    stops_after: int = 10**6
+    seen: list[Sequence[str]] = field(default_factory=list)
+
+    def __call__(self, words: Sequence[str], log: Path) -> int:
+        if len(self.seen) == self.stops_after:
+            raise KeyboardInterrupt
+        self.seen.append(words)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("step 1\nerror: the disk is full\n")
+        if self.fails(words):
+            return 1
+        {"train": self._train, "evaluate": self._evaluate}[words[0]](words[1:])
+        return 0
+
+    def _train(self, words: Sequence[str]) -> None:
+        config = config_of(words)
+        folder = run_path(config)
+        if config.resume:
+            RunFolder(folder).set_status("done")
+            return
+        parent = Path(str(config.backbone.path)) if config.backbone.source == "run" else None
+        origin = None if parent is None else {"run": str(parent), "weights": content_hash([parent / WEIGHTS])}
+        write_run(folder, to_plain(config), {"dev": hits(self.score(config))}, origin=origin)
+        (folder / WEIGHTS).parent.mkdir()
+        (folder / WEIGHTS).write_text(str(folder))
+
+    def _evaluate(self, words: Sequence[str]) -> None:
+        given = dict(word.split("=", 1) for word in words)
+        if "run" in given:
+            RunFolder(Path(given["run"])).write_metrics(given["split"], hits(0.125))
+            return
+        folder = RunFolder(Path(given["to"]))
+        folder.path.mkdir(parents=True, exist_ok=True)
+        stages = {name: Path(given[name]) / WEIGHTS for name in ("selector", "reader")}
+        write_json(folder.path / "pipeline.json", {f"{k}_weights": content_hash([v]) for k, v in stages.items()})
+        seed = int(given["selector"].rsplit("-s", 1)[1].split("-")[0])
+        folder.write_metrics(given["split"], {"scores": {"top 1": {"Total": _answers(given["split"], seed)}}})
+
+
+WEIGHTS = Path("best") / "model.safetensors"
+DEV = {0: 0.5, 1: 0.9, 2: 0.7}
+
+
+def _answers(split: str, seed: int) -> dict[str, Any]:
+    exact = DEV[seed] if split == "dev" else seed / 10
+    return {"exact": {"mean": exact}, "f1": {"mean": exact / 2}}
+
+
+def config_of(words: Sequence[str]) -> TrainConfig:
+    """The configuration of a command line of `mate train`; only what chooses options is composed."""
+    given = dict(word.split("=", 1) for word in words)
+    chosen = [f"{k}={v}" for k, v in given.items() if k in ("task", "model", "ablation", "backbone", "task.input")]
+    config = _composed(*chosen)
+    return replace(
+        config,
+        seed=int(given["seed"]),
+        schedule=given["schedule"],
+        data_dir=given["data_dir"],
+        name=given.get("name"),
+        resume=given.get("resume") == "true",
+        paths=replace(config.paths, runs=given["paths.runs"]),
+        backbone=replace(config.backbone, path=given.get("backbone.path")),
+    )
+
+
+@cache
+def _composed(*words: str) -> TrainConfig:
+    return train_config(*words)
+
+
+def result_of(folder: Path) -> Mapping[str, Any]:
+    return RunFolder(folder).status()

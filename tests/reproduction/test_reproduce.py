@@ -1,0 +1,336 @@
+"""From a table to its runs and back: what is planned, done, gone on with and shown; nothing is trained."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mate_cli.cli import main
+from mate_cli.config_model import BackboneConfig
+from mate_cli.config_paths import PathsConfig
+from mate_cli.config_reproduce import DataConfig, ReproduceConfig
+from mate_cli.errors import UserError
+from mate_cli.reproduction.carry_out import carry_out
+from mate_cli.reproduction.experiment import Experiment, read_experiment, reproduce_folder
+from mate_cli.reproduction.ledger import Ledger
+from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
+from mate_cli.reproduction.plan import plan, wanted_steps
+from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_latex, outcome_markdown
+from mate_cli.training.run_folder import RunFolder, read_record, write_json
+from tests.reproduction.fake_mate import WEIGHTS, FakeMate
+
+MATE = "train mlm mate"
+SELECTOR = "train mlm mate > hybridqa mate"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> ReproduceConfig:
+    """One row of table 6 on data that nobody reads here."""
+    data = DataConfig(hybridqa=str(tmp_path / "hybridqa"), tables=str(tmp_path / "tables"))
+    return ReproduceConfig(
+        what="table6",
+        only="MATE",
+        backbone=BackboneConfig(name="tiny", source="random"),
+        data=data,
+        paths=PathsConfig(runs=str(tmp_path / "runs")),
+    )
+
+
+def experiment(name: str) -> Experiment:
+    return read_experiment(reproduce_folder() / f"{name}.yaml")
+
+
+def ledger_of(config: ReproduceConfig) -> Ledger:
+    return Ledger(config, ["backbone=tiny"])
+
+
+def reproduced(
+    config: ReproduceConfig, mate: FakeMate, said: list[str] | None = None
+) -> tuple[Outcome, dict[str, str]]:
+    """All of `mate reproduce` but what it prints; the failures by the title of the step."""
+    ledger, tell = ledger_of(config), (said if said is not None else []).append
+    found = experiment(config.what)
+    failures = carry_out(wanted_steps([found], config), ledger, tell, mate)
+    failures |= carry_out(median_steps([found], config, ledger), ledger, tell, mate)
+    return outcome(found, config, ledger), {step.title: reason for step, reason in failures.items()}
+
+
+def commands(mate: FakeMate) -> list[str]:
+    """Task and seed of each training that was started."""
+    words = [dict(word.split("=", 1) for word in own[1:]) for own in mate.seen]
+    return [f"{own['task']} {own['seed']}" for own in words]
+
+
+def test_parents_come_first_and_every_step_once(config: ReproduceConfig) -> None:
+    both = [experiment("table6"), experiment("stages")]
+    steps = wanted_steps(both, replace(config, only=None, seeds=2))
+    assert len(steps) == len(set(steps)) == 2 * (5 + 9 + 1 + 1)  # pre-trainings, selectors, reader, answers
+    for place, step in enumerate(steps):
+        assert set(step.needs) <= set(steps[:place])
+    titles = [step.title for step in steps]
+    assert titles.index("train mlm tapas > hybridqa mate without_sparse_pretraining, seed 0") < titles.index(
+        "train mlm sat, seed 1"
+    )
+
+
+def test_a_plan_of_nothing_done(config: ReproduceConfig) -> None:
+    ledger = ledger_of(config)
+    planned = plan(wanted_steps([experiment("table6")], config), ledger)
+    assert [(own.step.title, own.state, own.hindrance) for own in planned] == [
+        (f"{MATE}, seed 0", "to do", None),
+        (f"{SELECTOR}, seed 0", "to do", None),
+    ]
+    # 6 FLOPs a weight: two layers of width 64 and the pooler; 470 batches of 32 examples of at most 128 tokens.
+    weights = 2 * (4 * 64**2 + 2 * 64 * 256) + 64**2
+    assert planned[0].estimate.flops == 6 * weights * 470 * 32 * 128
+    assert planned[0].estimate.at_most
+    assert (planned[0].estimate.seconds or 0) > 0
+    assert planned[1].estimate.flops is None  # its epochs are of a file that is not there
+
+
+def test_what_is_missing_runs_once_and_the_row_has_its_median(config: ReproduceConfig, tmp_path: Path) -> None:
+    config = replace(config, seeds=3)
+    mate = FakeMate(score=lambda own: {0: 0.5, 1: 0.75, 2: 0.25}[own.seed])
+    found, failures = reproduced(config, mate)
+    assert failures == {}
+    assert commands(mate) == ["mlm 0", "hybridqa 0", "mlm 1", "hybridqa 1", "mlm 2", "hybridqa 2"]
+    selector = dict(word.split("=", 1) for word in mate.seen[1][1:])
+    assert Path(selector["backbone.path"]).parent == tmp_path / "runs" / "mlm"
+    assert (selector["backbone"], selector["schedule"], selector["model"]) == ("run", "laptop", "mate")
+    cell = found.rows[0].cells["Hits@1"]
+    assert cell.by_seed == {0: 50, 1: 75, 2: 25}
+    assert cell.ours is not None
+    assert (cell.ours.median, cell.ours.half_iqr, cell.ours.n) == (50, 12.5, 3)
+    assert cell.difference == pytest.approx(50 - 80.1)
+    again = FakeMate()
+    assert reproduced(config, again)[0].rows[0].cells["Hits@1"] == cell
+    assert again.seen == []
+
+
+def test_killed_in_the_middle_it_does_only_the_rest(config: ReproduceConfig) -> None:
+    config = replace(config, seeds=2)
+    first, second = FakeMate(stops_after=3), FakeMate()
+    with pytest.raises(KeyboardInterrupt):
+        reproduced(config, first)
+    found, _ = reproduced(config, second)
+    assert (commands(first), commands(second)) == (["mlm 0", "hybridqa 0", "mlm 1"], ["hybridqa 1"])
+    assert len(found.rows[0].cells["Hits@1"].by_seed) == 2
+
+
+def test_an_unfinished_run_is_gone_on_with_and_a_finished_one_runs_again_when_asked(config: ReproduceConfig) -> None:
+    reproduced(config, FakeMate())
+    (run,) = Path(config.paths.runs, "hybridqa").iterdir()
+    RunFolder(run).set_status("interrupted")
+    ledger = ledger_of(config)
+    assert [own.state for own in plan(wanted_steps([experiment("table6")], config), ledger)] == ["done", "interrupted"]
+    mate = FakeMate()
+    reproduced(config, mate)
+    assert [own[-2:] for own in mate.seen] == [[f"name={run.name}", "resume=true"]]
+    again = FakeMate(fails=lambda words: True)
+    _, failures = reproduced(replace(config, again=True), again)
+    assert [own[-1] for own in again.seen] == ["overwrite=true"]
+    assert failures[f"{MATE}, seed 0"].startswith("the disk is full (exit code 1")
+    assert failures[f"{SELECTOR}, seed 0"] == f"not taken, it needs: {MATE}, seed 0"
+
+
+def test_a_failure_costs_only_what_needs_it(config: ReproduceConfig) -> None:
+    said: list[str] = []
+    mate = FakeMate(fails=lambda words: "task=mlm" in words and "seed=0" in words)
+    found, failures = reproduced(replace(config, seeds=2), mate, said)
+    assert set(failures) == {f"{MATE}, seed 0", f"{SELECTOR}, seed 0"}
+    assert found.rows[0].cells["Hits@1"].by_seed.keys() == {1}
+    assert any("the disk is full" in line for line in said)
+
+
+def test_runs_of_whatever_name_and_hardware_count_and_others_do_not(config: ReproduceConfig) -> None:
+    reproduced(config, FakeMate())
+    runs = Path(config.paths.runs)
+    (run,) = (runs / "hybridqa").iterdir()
+    moved = shutil.move(run, runs / "hybridqa" / "by-hand")
+
+    def state() -> str:
+        return plan(wanted_steps([experiment("table6")], config), ledger_of(config))[-1].state
+
+    original = (moved / "config.yaml").read_text()
+    for old, new, expected in (
+        ("accelerator: auto", "accelerator: gpu", "done"),
+        ("project: mate", "project: other", "done"),
+        ("name: mate\n", "name: mine\n", "done"),
+        ("  expansion: tfidf\n", "", "done"),  # a folder from before there was this key
+        ("  expansion: tfidf\n", "  expansion: all\n", "to do"),
+        ("seed: 0", "seed: 7", "to do"),
+        ("row_ratio: 0.5", "row_ratio: 0.25", "to do"),
+        ("/hybridqa\n", "/elsewhere\n", "to do"),
+    ):
+        assert old in original
+        (moved / "config.yaml").write_text(original.replace(old, new, 1))
+        assert state() == expected, (old, new)
+    (moved / "config.yaml").write_text(original)
+    (parent,) = (runs / "mlm").iterdir()
+    (parent / WEIGHTS).write_text("trained again")
+    os.utime(parent / WEIGHTS, ns=(1, 1))
+    assert state() == "to do"
+
+
+def test_without_pre_training_the_chain_starts_later(config: ReproduceConfig) -> None:
+    mate = FakeMate()
+    reproduced(replace(config, pretrain=False), mate)
+    assert commands(mate) == ["hybridqa 0"]
+    row = replace(config, pretrain=False, only="MATE (- sparse pretrain)")
+    (planned,) = plan(wanted_steps([experiment("table6")], row), ledger_of(row))
+    assert planned.hindrance == "without_sparse_pretraining is about a pre-training; leave out pretrain=false"
+    assert reproduced(row, FakeMate())[1] == {}
+
+
+def test_rows_whose_data_is_not_named_are_left_out(config: ReproduceConfig) -> None:
+    bare = replace(config, data=DataConfig(hybridqa="x"))
+    planned = plan(wanted_steps([experiment("table6")], bare), ledger_of(bare))
+    assert {own.hindrance for own in planned} == {"data.tables is not named"}
+    mate = FakeMate()
+    found, failures = reproduced(bare, mate)
+    assert (mate.seen, failures, found.rows[0].cells["Hits@1"].by_seed) == ([], {}, {})
+
+
+def test_the_test_split_is_that_of_the_run_with_the_median_dev_score(config: ReproduceConfig) -> None:
+    """Dev 50, 90 and 70: seed 2 has the median, and alone answers the test questions."""
+    mate, config = FakeMate(), replace(config, what="table5", only="PointR + MATE", seeds=3)
+    found, failures = reproduced(config, mate)
+    assert failures == {}
+    tested = [own for own in mate.seen if "split=test" in own]
+    assert len(tested) == 1
+    cells = found.rows[0].cells
+    assert cells["dev Total EM"].by_seed == {0: 50, 1: 90, 2: 70}
+    assert cells["test Total EM"].by_seed == {2: pytest.approx(20)}
+    assert cells["test Total F1"].by_seed == {2: pytest.approx(10)}
+    assert (
+        reproduced(replace(config, what="table5", only="PointR + MATE", seeds=3), FakeMate(stops_after=0))[0] == found
+    )
+
+
+def test_answers_to_a_part_of_a_split_do_not_count(config: ReproduceConfig) -> None:
+    stages = replace(config, what="stages", only="both, exact match")
+    found, _ = reproduced(stages, FakeMate())
+    assert found.rows[0].cells["share"].by_seed == {0: 50}
+    (folder,) = Path(config.paths.runs, "pointr").iterdir()
+    write_json(folder / "environment.json", {"command": ["mate", "evaluate", "limit=5"]})
+    assert outcome(experiment("stages"), stages, ledger_of(stages)).rows[0].cells["share"].by_seed == {}
+
+
+def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) -> None:
+    reproduced(config, FakeMate())
+    (run,) = Path(config.paths.runs, "hybridqa").iterdir()
+    file = RunFolder(run).environment_file
+    write_json(file, read_record(file) | {"git": {"commit": "f" * 40, "dirty": False}})
+    found = outcome(experiment("table6"), config, ledger_of(config))
+    assert found.rows[0].is_mixed
+    caption = caption_of(found, "as here")
+    assert "runs of several versions of the code" in caption
+    assert "ffffffffff" in caption
+    assert "| MATE †" in outcome_markdown(found, caption, [])
+
+
+@pytest.fixture
+def two_rows(config: ReproduceConfig) -> Outcome:
+    """MATE above TAPAS by 25 and 15 points, TAPAS above SAT by 10."""
+    score = {"mate": 0.75, "tapas": 0.5, "sat": 0.4}
+    three = replace(config, only=None, seeds=2, what="table6")
+    ledger, table = ledger_of(three), experiment("table6")
+    table = replace(table, rows={name: table.rows[name] for name in ("HYBRIDER", "SAT", "TAPAS", "MATE")})
+    mate = FakeMate(score=lambda own: score[own.model.name] + own.seed * (0.1 if own.model.name == "tapas" else 0))
+    carry_out(wanted_steps([table], three), ledger, lambda line: None, mate)
+    return outcome(table, three, ledger)
+
+
+def test_whether_the_rows_come_in_the_papers_order(two_rows: Outcome) -> None:
+    """Ours 40, 55, 75; the paper's 77.9, 80.1, 80.1: ranks 1 2 3 against 1 2.5 2.5."""
+    own = two_rows.agreement["Hits@1"]
+    assert own.rows == 3
+    assert own.rank_correlation == pytest.approx(3**0.5 / 2)
+    tapas, sat = own.contrasts["TAPAS"], own.contrasts["SAT"]
+    assert (tapas.ours.mean, tapas.theirs, tapas.verdict) == (pytest.approx(20), 0, "open")
+    assert (sat.ours.mean, sat.theirs, sat.n, sat.verdict) == (pytest.approx(35), pytest.approx(2.2), 2, "agrees")
+    assert "HYBRIDER" not in own.contrasts
+
+
+def test_markdown_latex_and_csv_tell_the_same(two_rows: Outcome) -> None:
+    caption = "50% & more_of_it"
+    markdown, latex, table = (f(two_rows, caption, *a) for f, a in _WRITERS)  # type: ignore[operator]
+    for text in (markdown, latex):
+        assert all(word in text for word in ("TAPAS", "55.0 ±2.5", "80.1", "-25.1", "HYBRIDER", "68.5"))
+    assert r"\toprule" in latex
+    assert r"50\% \& more\_of\_it" in latex
+    assert latex.count(r"\\") == 1 + len(two_rows.rows) * 3 - 2  # the head, three lines a row, one of HYBRIDER's
+    assert "Hits@1: rank correlation with the paper +0.87 over 3 rows" in markdown
+    lines = list(csv.DictReader(io.StringIO(table)))
+    assert len(lines) == 4 * 3
+    (tapas,) = [line for line in lines if (line["row"], line["column"]) == ("TAPAS", "Hits@1")]
+    assert (float(tapas["median"]), float(tapas["half_iqr"]), tapas["n"]) == (
+        pytest.approx(55),
+        pytest.approx(2.5),
+        "2",
+    )
+    assert float(tapas["difference"]) == pytest.approx(55 - 80.1)
+
+
+_WRITERS: tuple[tuple[Callable[..., str], Sequence[object]], ...] = (
+    (outcome_markdown, ([],)),
+    (outcome_latex, ()),
+    (outcome_csv, ()),
+)
+
+
+class TestCommand:
+    """The whole of `mate reproduce`, where it trains nothing."""
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+
+    def test_a_dry_run_without_any_runs(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "runs" / "sample" / "broken").mkdir(parents=True)
+        (tmp_path / "runs" / "sample" / "broken" / "status.json").write_text("{")
+        words = ("what=table6", "only=SAT", "backbone=tiny", "data.hybridqa=a", "data.tables=b", "dry_run=true")
+        assert main(["reproduce", *words]) == 0
+        out, err = capsys.readouterr()
+        assert "2 to do" in out
+        assert "77.9" in out
+        assert err.splitlines()[-1] == "1 run folder is broken and skipped"
+        assert {file.name for file in (tmp_path / "reproduced").iterdir()} == {"table6.md", "table6.tex", "table6.csv"}
+        assert [path.name for path in (tmp_path / "runs").rglob("*")] == ["sample", "broken", "status.json"]
+
+    def test_a_picture_needs_no_run(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["reproduce", "what=figure1", "backbone=tiny"]) == 0
+        assert (tmp_path / "reproduced" / "figure1.png").stat().st_size > 10_000
+        assert "![figure1](figure1.png)" in (tmp_path / "reproduced" / "figure1.md").read_text()
+
+    @pytest.mark.parametrize(
+        ("words", "line"),
+        [
+            (["what=tabel6"], "unknown table or figure 'tabel6': did you mean table6?"),
+            (["what=table6", "only=MATES"], "unknown row of table6 'MATES': did you mean MATE?"),
+            (["what=all", "only=MATE"], "only names a row of one table"),
+            (["what=table6", "again=true", "dry_run=true"], "again belongs to running: leave out dry_run"),
+            (["what=table6", "words=hardwar=cpu"], "unknown key 'hardwar': did you mean hardware?"),
+            (["what=table6", "only=SAT", "data.tables=x", "backbone=run", "backbone.path=y"], "backbone.path=y is"),
+            ([], "what is missing"),
+        ],
+    )
+    def test_a_mistake_is_one_line(
+        self, words: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["reproduce", *words]) == 2
+        (shown,) = capsys.readouterr().err.splitlines()
+        assert shown.startswith(f"error: {line}")
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_row_is_a_users_mistake(config: ReproduceConfig) -> None:
+    with pytest.raises(UserError, match="unknown row of table6"):
+        wanted_steps([experiment("table6")], replace(config, only="X"))
