@@ -121,3 +121,19 @@ def test_each_job_may_be_two_processes(launcher: str, tmp_path: Path, cache: Pat
     assert sorted(config["seed"] for config in configs) == [0, 1]
     assert [config["hardware"]["devices"] for config in configs] == [2, 2]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["output.txt", "runs"]
+
+
+@pytest.mark.sweep
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds the worker to kill in /proc")
+def test_a_lost_ray_worker_costs_its_own_job_and_takes_it_along(tmp_path: Path, cache: Path) -> None:
+    words = ("-m", "seed=0,1", "schedule=smoke", "task=sample", "backbone=tiny", "hardware=cpu", "hydra/launcher=ray")
+    sweep = Command(tmp_path, cache, *words)
+    job = Path("/proc") / str(process_of(sweep, "mate_cli", "train", "seed=1"))
+    (worker,) = [line.split()[1] for line in (job / "status").read_text().splitlines() if line.startswith("PPid:")]
+    os.kill(int(worker), signal.SIGKILL)
+    code, lines = sweep.end()
+    assert code == 1, lines
+    told = summary(lines)
+    assert told[0] == "sweep of 2 jobs: 1 done, 1 failed"
+    assert "its worker was lost: " in told[2]
+    assert not job.exists()
