@@ -19,7 +19,8 @@ def point(layout: str, length: int, batch: int = 1) -> Point:
 @pytest.mark.parametrize("tokens", [64, 300, 2048])
 def test_a_table_is_as_long_as_asked_and_starts_with_its_question(shape: str, tokens: int) -> None:
     layout = table_layout(shape, tokens, 20, seed=1)
-    assert {len(array) for array in vars(layout).values()} == {tokens}
+    arrays = (layout.document, layout.row, layout.column, layout.segment)
+    assert {len(array) for array in arrays} == {tokens}
     assert layout.segment.tolist() == [0] * 20 + [1] * (tokens - 20)
     assert not layout.row[:20].any()
     assert not layout.column[:20].any()

@@ -103,7 +103,7 @@ def test_dropout_falls_in_training_only(small_config, padded_tables):
     model.eval()
     assert torch.equal(model(**padded_tables).last_hidden_state, model(**padded_tables).last_hidden_state)
     with pytest.raises(ValueError, match="no attention dropout"):
-        model.train()(**padded_tables, backend="dense")
+        model.train()(**padded_tables, backend="ragged")
 
 
 def test_positions_restart_in_each_cell():

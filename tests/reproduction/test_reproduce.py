@@ -87,9 +87,9 @@ def test_a_plan_of_nothing_done(config: ReproduceConfig) -> None:
         (f"{MATE}, seed 0", "to do", None),
         (f"{SELECTOR}, seed 0", "to do", None),
     ]
-    # 6 FLOPs a weight: two layers of width 64 and the pooler; 470 batches of 32 examples of at most 128 tokens.
+    # 6 FLOPs a weight: two layers of width 64 and the pooler; 420 batches of 16 examples of at most 128 tokens.
     weights = 2 * (4 * 64**2 + 2 * 64 * 256) + 64**2
-    assert planned[0].estimate.flops == 6 * weights * 470 * 32 * 128
+    assert planned[0].estimate.flops == 6 * weights * 420 * 16 * 128
     assert planned[0].estimate.at_most
     assert (planned[0].estimate.seconds or 0) > 0
     assert planned[1].estimate.flops is None  # its epochs are of a file that is not there

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,15 @@ def test_at_most_so_many_run_at_once(tmp_path: Path) -> None:
     assert max(running) <= 2
 
 
-@pytest.mark.usefixtures("program")
+@pytest.fixture
+def pressed() -> Iterator[None]:
+    """Ctrl-C interrupts, also where the tests were started in the background, in which shells ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("program", "pressed")
 def test_ctrl_c_reaches_the_jobs_once_and_starts_no_more(tmp_path: Path) -> None:
     code = (
         "import signal, time; count = []; signal.signal(2, lambda *_: count.append(1)); "

@@ -128,4 +128,5 @@ def test_the_model_is_the_one_that_the_task_asks_for(
 def test_the_classifier_is_new() -> None:
     config = composed("task=tabfact", "backbone=minilm", "schedule=laptop")
     _, _, new = starting_model(config, active_schedule(config), SILENT)
-    assert {name for name in new if "token_type" not in name} == {"classifier.weight", "classifier.bias"}
+    heads = {f"{head}.{kind}" for head in ("classifier", "mention") for kind in ("weight", "bias")}
+    assert {name for name in new if "token_type" not in name} == heads

@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from mate_cli.config import ACCELERATORS, PathsConfig
+from mate_cli.config import PathsConfig
+from mate_cli.config_hardware import ACCELERATORS
 from mate_cli.config_rules import problems
 from mate_cli.config_task import KINDS
 from mate_cli.errors import UserError
