@@ -11,7 +11,7 @@ neighbouring buckets; ``BucketedPlan.exact`` says so, and ``BucketedPlan.coverag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -132,12 +132,13 @@ def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: float)
 
 def _attend_buckets(rows: Tensor, group: BucketGroup, bias: Tensor, dropout: float) -> Iterator[Tensor]:
     """The queries of all buckets, in their order, some buckets at a time: each ``[queries, heads, head_dim]``."""
-    buckets, _, queries, keys = bias.shape
-    at_once = _BUCKETS_AT_ONCE if rows.device.type == "cpu" else max(buckets, 1)
-    query_parts = group.query_index.split(at_once * queries)
-    for own_queries, own_keys, own_bias in zip(
-        query_parts, group.key_index.split(at_once * keys), bias.split(at_once), strict=True
-    ):
+    _, _, queries, keys = bias.shape
+    parts: Iterable[tuple[Tensor, Tensor, Tensor]] = [(group.query_index, group.key_index, bias)]
+    if rows.device.type == "cpu":  # torch-xla dies of parts of an index
+        wholes, sizes = (group.query_index, group.key_index, bias), (queries, keys, 1)
+        at_once = [whole.split(_BUCKETS_AT_ONCE * size) for whole, size in zip(wholes, sizes, strict=True)]
+        parts = zip(*at_once, strict=True)
+    for own_queries, own_keys, own_bias in parts:
         query = _blocks(rows[:, 0], own_queries, (len(own_bias), queries))
         key, value = (_blocks(rows[:, part], own_keys, (len(own_bias), keys)) for part in (1, 2))
         output = F.scaled_dot_product_attention(query, key, value, attn_mask=own_bias, dropout_p=dropout)
