@@ -50,7 +50,7 @@ class DocumentBlocks(NamedTuple):
 class Keys(NamedTuple):
     """The K = W + Q keys of each block."""
 
-    index: Tensor  # int64 [B, K], place in (blocks, asking tokens)
+    place: Tensor  # int64 [B, K], in (blocks, asking tokens)
     bias: Tensor  # [B, 1, BLOCK, K], 0 or -inf
 
 
@@ -122,7 +122,7 @@ def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: float) -
     table, question = rows.index_select(0, own.order), rows.index_select(0, asking.query_index)
     query = table[:, 0].unflatten(0, (-1, BLOCK)).transpose(1, 2)
     asked = torch.cat([table, question])
-    key, value = (_gather(asked[:, part], keys.index.flatten(), len(keys.index)) for part in (1, 2))
+    key, value = (_gather(asked[:, part], keys.place.flatten(), len(keys.place)) for part in (1, 2))
     states = F.scaled_dot_product_attention(query, key, value, attn_mask=keys.bias, dropout_p=dropout)
     return states.transpose(1, 2).flatten(0, 1)
 

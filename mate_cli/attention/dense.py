@@ -37,9 +37,10 @@ def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float 
 
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         mask = None if mask is None else mask[None, None]
-        own = (part[None].to(_precision(query, query.shape[1])) for part in (query, key, value))
+        precision = _precision(query, query.shape[1])
+        batch = (query[None].to(precision), key[None].to(precision), value[None].to(precision))
         with torch.autocast(query.device.type, enabled=False):
-            return F.scaled_dot_product_attention(*own, attn_mask=mask, dropout_p=dropout)[0].to(query.dtype)
+            return F.scaled_dot_product_attention(*batch, attn_mask=mask, dropout_p=dropout)[0].to(query.dtype)
 
     return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv), attend)
 

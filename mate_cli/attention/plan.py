@@ -134,5 +134,7 @@ def document_plan(kind_of_plan: type[DocumentPlan], layout: Layout, kinds: tuple
     if position < len(layout.document):
         pieces.append(len(layout.document) - position)
         is_document.append(False)
-    arrays = (torch.from_numpy(a.astype(np.int64)) for a in (layout.row, layout.column, layout.segment))
-    return kind_of_plan(len(layout.document), tuple(pieces), tuple(is_document), *arrays, layout.shape is not None)
+    arrays = (layout.row, layout.column, layout.segment)
+    row, column, segment = (torch.from_numpy(array.astype(np.int64)) for array in arrays)
+    parts = (tuple(pieces), tuple(is_document))
+    return kind_of_plan(len(layout.document), *parts, row, column, segment, layout.shape is not None)

@@ -107,7 +107,8 @@ class Batch:
 def layout_of(rows: Sequence[Mapping[str, Any]]) -> Layout:
     """The layout of rows as ``row_of`` gives them, packed in their order."""
     document = np.repeat(np.arange(len(rows)), [len(row["input_ids"]) for row in rows])
-    return Layout(document, *(_joined(rows, name).astype(np.int64) for name in ("row", "column", "segment")))
+    row, column, segment = (_joined(rows, name).astype(np.int64) for name in ("row", "column", "segment"))
+    return Layout(document, row, column, segment)
 
 
 class Collator:

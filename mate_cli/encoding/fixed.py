@@ -45,7 +45,9 @@ class FixedCollator(Collator):
             raise ValueError(f"{len(rows)} examples for a batch of {self.shape.documents}")
         batch = super().__call__([self._filled(row) for row in [*rows, *empty]])
         cells, documents = self.shape.documents * self.shape.tokens, self.shape.documents
-        fixed = {name: _filled_up(getattr(batch, name), cells, value) for name, value in _OF_CELLS.items()}
+        fixed: dict[str, Any] = {
+            name: _filled_up(getattr(batch, name), cells, value) for name, value in _OF_CELLS.items()
+        }
         fixed |= {name: _filled_up(getattr(batch, name), documents + 1, own) for name, own in _OF_DOCUMENTS.items()}
         fixed["cell_document"] = _filled_up(batch.cell_document, cells, documents)
         masked = self.masked * documents
@@ -55,8 +57,8 @@ class FixedCollator(Collator):
 
     def layout(self, rows: Sequence[Mapping[str, Any]]) -> Layout:
         layout, is_filler = layout_of(rows), np.concatenate([row["is_filler"] for row in rows])
-        lines = (np.where(is_filler, FILLER, own) for own in (layout.row, layout.column))
-        return Layout(layout.document, *lines, layout.segment | is_filler, self.shape)
+        row, column = (np.where(is_filler, FILLER, own) for own in (layout.row, layout.column))
+        return Layout(layout.document, row, column, layout.segment | is_filler, self.shape)
 
     def _filled(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The row with its tokens filled up; what fills is [PAD] outside of the table."""

@@ -162,7 +162,8 @@ class ProgressReport(Callback):
         if not _ends_step(trainer):
             return
         seconds = time.monotonic() - self._started
-        if trainer.global_step % trainer.log_every_n_steps == 0:  # reading it makes the device wait
+        every = trainer.log_every_n_steps  # type: ignore[attr-defined]
+        if trainer.global_step % every == 0:  # reading it makes the device wait
             self._loss = f"loss {float(trainer.callback_metrics['loss']):.3f}"
         facts = f"{self._loss}  {self._examples * trainer.world_size / seconds:.1f} examples/s"
         if self._bar is not None:

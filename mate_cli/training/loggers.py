@@ -40,6 +40,7 @@ def _wandb(config: TrainConfig, folder: RunFolder) -> list[Logger]:
 
     own_id = folder.status().get("wandb_id") or secrets.token_hex(4)
     folder.set_status("running", wandb_id=own_id)
+    mode: dict[str, Any] = {} if _knows_wandb() else {"mode": "offline"}
     logger = WandbLogger(
         project=config.logger.project,
         group=config.logger.group or run_group(config),
@@ -47,7 +48,7 @@ def _wandb(config: TrainConfig, folder: RunFolder) -> list[Logger]:
         id=own_id,
         save_dir=folder.path,
         config=to_plain(config),
-        **({} if _knows_wandb() else {"mode": "offline"}),
+        **mode,
     )
     return [logger]
 
