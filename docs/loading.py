@@ -41,8 +41,11 @@ def row(length: int, seed: int) -> dict[str, Any]:
     cells = len(np.unique(layout.row[body] * 10 + layout.column[body]))
     return {
         **{name: named.get(name, zeros).astype(np.int32) for name in TOKEN_TYPES},
-        **{name: zeros for name in ("input_ids", "position", "labels")},
-        **{"id": str(seed), "cell_value": np.zeros(cells, np.float32), "answer_value": 0.0, "label": -1},
+        **dict.fromkeys(("input_ids", "position", "labels"), zeros),
+        "id": str(seed),
+        "cell_value": np.zeros(cells, np.float32),
+        "answer_value": 0.0,
+        "label": -1,
     }
 
 

@@ -22,7 +22,7 @@ from mate_cli.config_rules import problems, unknown_name
 from mate_cli.diagnosis import register_schemas, typed
 from mate_cli.errors import UserError
 
-SHIPPED = {"model": 13, "ablation": 11, "backbone": 18, "task": 11, "hardware": 5, "logger": 2, "analysis": 5}
+SHIPPED = {"model": 13, "ablation": 11, "backbone": 18, "task": 11, "hardware": 7, "logger": 2, "analysis": 5}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
 FROM_A_RUN = ("with_statements", "without_sparse_pretraining")  # ablations that start from another run
@@ -57,7 +57,7 @@ def test_every_shipped_file_is_composed_below() -> None:
     suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
     assert files == roots | composed | suites | {Path("quiet.yaml")}  # quiet is part of every root
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 65
+    assert len(OPTIONS) == COUNT == 67
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
