@@ -29,6 +29,7 @@ from mate_cli.launch import RANK_VARIABLES
 from mate_cli.overrides import quote, split
 
 TASKS = "counterfactual, cs, hybridqa, hybridqa_reader, mlm, sample, sample_reader, sqa, synthetic, tabfact, wtq"
+HARDWARE = "auto, cpu, cpu_bf16, gpu, gpu_ddp, gpu_fsdp, tpu_v3, tpu_v3_32, tpu_v4, tpu_v5e, tpu_v6e, xla_cpu"
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"
 TEXT = st.text(st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30)
 
@@ -132,8 +133,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
     assert main(["train", *words, "task.sentences=-1", "batch=3", "paths=3", "tapas", "+foo=1", "~seed"]) == 2
     assert set(errors()) == {
         f"error: unknown task 'hybridqaa': did you mean hybridqa? choose from {TASKS}",
-        "error: unknown hardware 'gpuu': did you mean gpu? choose from auto, cpu, cpu_bf16, gpu, "
-        "gpu_ddp, gpu_fsdp, tpu_v3, tpu_v3_32, tpu_v4, tpu_v5e, tpu_v6e, xla_cpu",
+        f"error: unknown hardware 'gpuu': did you mean gpu? choose from {HARDWARE}",
         "error: unknown key 'model.attenton.backend': did you mean model.attention.backend?",
         "error: seed=two: must be a whole number",
         f"error: unknown model.attention.backend 'fast': choose from {', '.join(BACKENDS)}",

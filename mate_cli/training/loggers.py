@@ -6,6 +6,7 @@ import importlib.util
 import os
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 from pytorch_lightning.loggers import CSVLogger, Logger
 
