@@ -146,6 +146,9 @@ class Task:
             try:
                 self._run(job.words, job.config)
                 yield job, Ending()
+            except KeyboardInterrupt:
+                yield job, Ending(130, "interrupted")
+                raise
             except Exception as error:
                 code = report(error, f"job {line}: ", self.debug)
                 yield job, Ending(code, (str(error) or type(error).__name__).splitlines()[0])

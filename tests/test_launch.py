@@ -296,6 +296,20 @@ def test_the_other_jobs_run_when_one_fails(jobs: Jobs, errors: Callable[[], list
     ]
 
 
+def test_ctrl_c_ends_a_sweep_and_tells_how_far_it_came(jobs: Jobs, capfd: pytest.CaptureFixture[str]) -> None:
+    def act(config: TrainConfig) -> None:
+        if config.seed == 1:
+            raise KeyboardInterrupt
+
+    jobs.act = act
+    assert main(["train", "-m", "seed=0,1,2", "data_dir=x"]) == 130
+    assert [job.seed for job in jobs.configs] == [0, 1]
+    out, errors = capfd.readouterr()
+    told = out[out.index("sweep of") :].splitlines()
+    assert [line.split()[0] for line in told[1:]] == ["done", "interrupted", "not"]
+    assert errors == "interrupted\n"
+
+
 def test_cfg_shows_the_configuration_and_runs_nothing(jobs: Jobs, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", "--cfg", "job", "top=7"]) == 0
     shown = OmegaConf.create(capfd.readouterr().out)

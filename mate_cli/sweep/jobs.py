@@ -102,7 +102,7 @@ class Sweep:
             return "done before"
         if job.number not in self.endings:
             return "not run"
-        return "failed" if self.endings[job.number].exit_code else "done"
+        return {0: "done", 130: "interrupted"}.get(self.endings[job.number].exit_code, "failed")
 
     def _swept(self, job: Job) -> str:
         """The words in which the jobs differ."""
@@ -110,7 +110,7 @@ class Sweep:
         return " ".join(word for word in job.words if word not in common | {"resume=true"})
 
     def _place(self, job: Job) -> str:
-        reason = self.endings[job.number].reason if job.number in self.endings else ""
+        reason = self.endings[job.number].reason if self._state(job) == "failed" else ""
         return ": ".join(part for part in (str(job.folder or ""), reason) if part)
 
 

@@ -40,9 +40,11 @@ def local(config: LocalConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job, Endin
         try:
             for future in concurrent.futures.as_completed(started):
                 yield started[future], future.result()
-        except BaseException:  # Ctrl-C, here or where the endings are read
+        except BaseException as error:  # Ctrl-C, here or where the endings are read
             pool.shutdown(wait=False, cancel_futures=True)
             _stop(processes, started)
+            if isinstance(error, KeyboardInterrupt):
+                yield from ((job, future.result()) for future, job in started.items() if not future.cancelled())
             raise
 
 

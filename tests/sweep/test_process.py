@@ -78,7 +78,7 @@ def test_ctrl_c_reaches_the_jobs_once_and_starts_no_more(tmp_path: Path) -> None
     code = (
         "import signal, time; count = []; signal.signal(2, lambda *_: count.append(1)); "
         f"open('{tmp_path}/ready', 'w'); [time.sleep(0.05) for _ in range(400) if not count]; time.sleep(0.3); "
-        f"open('{tmp_path}/ended', 'a').write(str(len(count)))"
+        f"open('{tmp_path}/ended', 'a').write(str(len(count))); sys.exit(130)"
     )
 
     def press() -> None:
@@ -87,9 +87,12 @@ def test_ctrl_c_reaches_the_jobs_once_and_starts_no_more(tmp_path: Path) -> None
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     threading.Thread(target=press).start()
+    jobs = [Job(number, "train", (code,), None) for number in (1, 2)]
+    told: list[tuple[Job, Ending]] = []
     with pytest.raises(KeyboardInterrupt):
-        list(local(LocalConfig(), [Job(number, "train", (code,), None) for number in (1, 2)]))
+        told.extend(local(LocalConfig(), jobs))
     assert (tmp_path / "ended").read_text() == "1"
+    assert told == [(jobs[0], Ending(130, "interrupted"))]
 
 
 PARENT = """
