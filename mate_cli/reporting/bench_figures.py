@@ -36,10 +36,8 @@ AXES = (
 _LINES = cycler(linestyle=["-", "--"]) * matplotlib.style.library["tableau-colorblind10"]["axes.prop_cycle"]
 
 
-def draw_figures(
-    records: Iterable[dict[str, Any]], folder: Path, wanted: tuple[str, ...] = tuple(axis.name for axis in AXES)
-) -> list[Path]:
-    """A PNG for each wanted axis and series that has two lengths or more; returns them in order."""
+def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | None = None) -> list[Path]:
+    """A PNG for each axis, or the one of that name, and series of two lengths or more; returns them in order."""
     by_series: dict[Series, dict[str, list[dict[str, Any]]]] = {}
     for (series, model), curve in curves(records).items():
         by_series.setdefault(series, {})[model] = curve
@@ -47,7 +45,7 @@ def draw_figures(
         _draw(folder, axis, series, points)
         for series, models in by_series.items()
         for axis in AXES
-        if axis.name in wanted
+        if only in (None, axis.name)
         and (points := {m: xy(curve, axis.value) for m, curve in models.items() if len(xy(curve, axis.value)[0]) > 1})
     ]
 

@@ -45,7 +45,8 @@ class Ledger:
         self._further = tuple(shlex.split(config.words or ""))
         self._records: list[tuple[RunRecord, Settings]] = []
         self._found: dict[Training, RunRecord | None] = {}
-        self._check_words()
+        if found := _mistakes((*self._backbone, *self._further)):
+            raise UserError("\n".join(found))
         self.refresh()
 
     def refresh(self) -> None:
@@ -135,15 +136,15 @@ class Ledger:
         config = self.training_config(training)
         return result_settings(to_plain(config), str(config.schedule))
 
-    def _check_words(self) -> None:
-        words = [quote(TrainConfig, word) for word in (*self._backbone, *self._further)]
-        if found := diagnose("train", words, multirun=False, complete=True):
-            raise UserError("\n".join(found))
-
 
 def data_key(reader: str) -> str:
     """Which key of ``data`` says where a reader's files are."""
     return reader if reader in {field.name for field in fields(DataConfig)} else "tables"
+
+
+@functools.cache
+def _mistakes(words: tuple[str, ...]) -> list[str]:
+    return diagnose("train", [quote(TrainConfig, word) for word in words], multirun=False, complete=True)
 
 
 @functools.cache
