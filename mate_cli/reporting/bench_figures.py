@@ -30,15 +30,14 @@ AXES = (
     Axis("figure5-flops", "GFLOP", lambda r: r["flops"]["counted"] / 1e9 if "counted" in r.get("flops", {}) else None),
     Axis("figure6-memory", "peak memory (MiB)", lambda r: r["peak_bytes"] / 2**20 if "peak_bytes" in r else None),
 )
-FIGURES = tuple(axis.name for axis in AXES)
 
 
 # Ten colours that colour-blind readers tell apart, then the same dashed.
 _LINES = cycler(linestyle=["-", "--"]) * matplotlib.style.library["tableau-colorblind10"]["axes.prop_cycle"]
 
 
-def draw_figures(records: Iterable[dict[str, Any]], folder: Path, wanted: tuple[str, ...] = FIGURES) -> list[Path]:
-    """A PNG for each wanted axis and series that has two lengths or more; returns them in order."""
+def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | None = None) -> list[Path]:
+    """A PNG for each axis, or the one of that name, and series of two lengths or more; returns them in order."""
     by_series: dict[Series, dict[str, list[dict[str, Any]]]] = {}
     for (series, model), curve in curves(records).items():
         by_series.setdefault(series, {})[model] = curve
@@ -46,7 +45,7 @@ def draw_figures(records: Iterable[dict[str, Any]], folder: Path, wanted: tuple[
         _draw(folder, axis, series, points)
         for series, models in by_series.items()
         for axis in AXES
-        if axis.name in wanted
+        if only in (None, axis.name)
         and (points := {m: xy(curve, axis.value) for m, curve in models.items() if len(xy(curve, axis.value)[0]) > 1})
     ]
 

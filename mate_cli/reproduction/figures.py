@@ -26,7 +26,7 @@ def draw(experiment: Experiment, ledger: Ledger, folder: Path) -> list[Path]:
             file = folder / f"{experiment.name}.png"
             draw_picture(name, file)
             return [file]
-        return draw_figures(_records(experiment, ledger), folder, (name,))
+        return draw_figures(_records(experiment, ledger), folder, only=name)
 
 
 def _records(experiment: Experiment, ledger: Ledger) -> list[dict[str, object]]:
