@@ -22,7 +22,7 @@ from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressRepor
 from mate_cli.training.cost import describe_cost
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
-from mate_cli.training.loggers import check_logger, loggers
+from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
@@ -80,6 +80,7 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     examples = job.steps * job.schedule.batch
     console.print(describe_cost(job.module.model, job.mean_length, examples, devices))
     _fit(job, console)
+    finish_tracking()
     return folder
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import secrets
+import sys
 from collections.abc import Callable
+from typing import Any
 
 from pytorch_lightning.loggers import CSVLogger, Logger
 
@@ -27,6 +29,13 @@ def loggers(config: TrainConfig, folder: RunFolder) -> list[Logger]:
     """The loggers of one run, made anew for each."""
     csv = CSVLogger(folder.path, name="", version="", flush_logs_every_n_steps=20)
     return [csv, *_LOGGERS[config.logger.name](config, folder)]
+
+
+def finish_tracking() -> None:
+    """End the run of Weights & Biases: its import hooks fail in forked processes, and encoding a split forks."""
+    wandb: Any = sys.modules.get("wandb")
+    if wandb is not None and wandb.run is not None:
+        wandb.finish()
 
 
 def _csv(config: TrainConfig, folder: RunFolder) -> list[Logger]:
