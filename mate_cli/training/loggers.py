@@ -56,7 +56,7 @@ def _wandb(config: TrainConfig, folder: RunFolder) -> list[Logger]:
         id=own_id,
         save_dir=folder.path,
         config=to_plain(config),
-        **({} if _knows_wandb() else {"mode": "offline"}),
+        mode=None if _knows_wandb() else "offline",
     )
     return [logger]
 
