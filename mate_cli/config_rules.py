@@ -92,7 +92,8 @@ def _groups(config: Any) -> Iterator[tuple[str, Any]]:
         if dataclasses.is_dataclass(value):
             yield item.name, value
         elif isinstance(value, dict):
-            yield from ((f"{item.name}.{name}", nested) for name, nested in value.items())
+            nested = [(f"{item.name}.{name}", own) for name, own in value.items()]
+            yield from ((name, own) for name, own in nested if dataclasses.is_dataclass(own))
 
 
 def _limit_problems(name: str, value: Any, limits: Any) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from mate_cli.config_rules import key
@@ -35,7 +35,8 @@ class SubmititConfig:
 
     cluster: str | None = key(None, "slurm, or local for processes of this machine; null: slurm where there is one")
     folder: str = key("./runs/.submitit", "folder of its logs, on a disk that all machines see")
-    parameters: dict[str, Any] = field(default_factory=dict)
+    minutes: int = key(1440, "time limit of a job", low=1)
+    parameters: dict[str, Any] | None = None  # what submitit's update_parameters takes
 
 
 LAUNCHERS: dict[str, type] = {

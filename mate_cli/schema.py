@@ -58,9 +58,9 @@ def keys(root: type, prefix: str = "") -> Iterator[Key]:
         (kind, optional), name = _without_none(hints[item.name]), prefix + item.name
         if dataclasses.is_dataclass(kind):
             yield from keys(kind, name + ".")
-        elif typing.get_origin(kind) is dict:
+        elif typing.get_origin(kind) is dict and dataclasses.is_dataclass(typing.get_args(kind)[1]):
             yield from keys(typing.get_args(kind)[1], name + ".*.")
-        else:
+        elif typing.get_origin(kind) is not dict:  # one of free content has no keys to name
             is_list = typing.get_origin(kind) is list
             default = item.default if item.default_factory is dataclasses.MISSING else item.default_factory()
             kind = typing.get_args(kind)[0] if is_list else kind

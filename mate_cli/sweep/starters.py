@@ -91,8 +91,12 @@ def submitit(config: SubmititConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job,
     except ImportError as error:
         raise UserError(f"hydra/launcher=submitit needs submitit: {EXTRA}") from error
 
-    executor = submitit.AutoExecutor(folder=config.folder, cluster=config.cluster)
-    executor.update_parameters(**config.parameters)
+    try:
+        executor = submitit.AutoExecutor(folder=config.folder, cluster=config.cluster)
+        executor.update_parameters(timeout_min=config.minutes, **(config.parameters or {}))
+    except (NameError, TypeError, ValueError, RuntimeError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"submitit refuses hydra.launcher.cluster or parameters: {reason}") from error
     running = {executor.submit(run_job, *_arguments(job)): job for job in jobs}
     try:
         for ended in submitit.helpers.as_completed(list(running)):
@@ -120,7 +124,7 @@ def _typed(launcher: str, settings: dict[str, Any]) -> Any:
     found, config = [], OmegaConf.structured(root)
     for name, value in settings.items():
         try:
-            OmegaConf.update(config, name, value)
+            OmegaConf.update(config, name, value, merge=False)  # a dictionary may stand in the place of null
         except OmegaConfBaseException:
             key = schema.find(root, name)
             found.append(f"hydra.launcher.{name}={value}: must be {key.words if key else 'a dictionary'}")

@@ -24,7 +24,7 @@ from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, device_name, loader_workers, resolve_devices
 from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
-from mate_cli.training.loggers import check_logger, loggers
+from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
@@ -83,6 +83,7 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     examples = job.steps * job.schedule.batch
     console.print(describe_cost(job.module.model, job.mean_length, examples, devices))
     _fit(job, console)
+    finish_tracking()
     return folder
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import secrets
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,13 @@ def loggers(config: TrainConfig, folder: RunFolder) -> list[Logger]:
     return [csv, *_LOGGERS[config.logger.name](config, folder)]
 
 
+def finish_tracking() -> None:
+    """End the run of Weights & Biases: its import hooks fail in forked processes, and encoding a split forks."""
+    wandb: Any = sys.modules.get("wandb")
+    if wandb is not None and wandb.run is not None:
+        wandb.finish()
+
+
 def _csv(config: TrainConfig, folder: RunFolder) -> list[Logger]:
     del config, folder
     return []
@@ -41,7 +49,6 @@ def _wandb(config: TrainConfig, folder: RunFolder) -> list[Logger]:
 
     own_id = folder.status().get("wandb_id") or secrets.token_hex(4)
     folder.set_status("running", wandb_id=own_id)
-    mode: dict[str, Any] = {} if _knows_wandb() else {"mode": "offline"}
     logger = WandbLogger(
         project=config.logger.project,
         group=config.logger.group or run_group(config),
@@ -49,7 +56,7 @@ def _wandb(config: TrainConfig, folder: RunFolder) -> list[Logger]:
         id=own_id,
         save_dir=folder.path,
         config=to_plain(config),
-        **mode,
+        mode=None if _knows_wandb() else "offline",
     )
     return [logger]
 

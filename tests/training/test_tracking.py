@@ -39,6 +39,7 @@ def test_without_a_key_each_job_is_an_offline_run_and_seeds_are_a_group(
 ) -> None:
     import wandb
 
+    monkeypatch.setenv("MATE_CACHE", str(tmp_path / "cache"))  # empty: a split is encoded after the training too
     for name in ("WANDB_API_KEY", "WANDB_MODE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "no-netrc"))
@@ -51,7 +52,7 @@ def test_without_a_key_each_job_is_an_offline_run_and_seeds_are_a_group(
 
     monkeypatch.setattr(wandb, "init", init)
     assert mate("train", "-m", "seed=0,1", *TINY, "logger=wandb", "logger.project=tables") == 0
-    assert mate("train", *TINY, "logger=wandb", "logger.group=mine", "resume=true") == 0  # seed=0 again
+    assert mate("train", *TINY, "logger=wandb", "logger.group=mine", "resume=true") == 0
     assert wandb.run is None
     assert [run.offline for run in begun] == [True] * 3
     assert begun[0].id == begun[2].id != begun[1].id
