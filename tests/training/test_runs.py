@@ -136,7 +136,7 @@ def test_resuming_with_other_settings_is_refused(mate, trained, capsys):
     assert "another seed" in one_line(capsys)
 
 
-@pytest.mark.parametrize("hardware", ["gpu", "tpu_v3"])
+@pytest.mark.parametrize("hardware", ["gpu", "gpu_ddp", "gpu_fsdp", "tpu_v3"])
 def test_missing_devices_leave_nothing_behind(mate, hardware, tmp_path, capsys):
     assert mate("train", "backbone=tiny", "schedule=smoke", f"hardware={hardware}") == 2
     assert f"hardware={hardware}" in one_line(capsys)
