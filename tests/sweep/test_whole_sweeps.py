@@ -61,10 +61,10 @@ def process_of(sweep: Command, *words: str) -> int:
     while time.monotonic() < deadline and sweep.process.poll() is None:
         for file in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                command = file.read_bytes().decode().split("\0")
+                command, folder = file.read_bytes().decode().split("\0"), file.with_name("cwd").resolve()
             except OSError:  # it has ended
                 continue
-            if set(words) <= set(command):
+            if set(words) <= set(command) and folder == sweep.log.parent.resolve():  # no other sweep's
                 return int(file.parent.name)
         time.sleep(0.05)
     raise AssertionError(f"no process with {words}: {sweep.log.read_text()}")
