@@ -83,11 +83,10 @@ def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
 
     from mate_cli.reproduction.figures import draw
     from mate_cli.reproduction.outcome import outcome
-    from mate_cli.reproduction.plan_report import circumstances
     from mate_cli.reproduction.report import agreement_table, caption_of, outcome_table, rank_lines, write_outcome
 
     folder, found = Path(ledger.config.to), outcome(experiment, ledger.config, ledger)
-    caption = caption_of(found, circumstances(ledger))
+    caption = caption_of(found, ledger)
     if found.rows:
         console.print(outcome_table(found, caption))
     for line in rank_lines(found):

@@ -39,7 +39,7 @@ def plan_summary(planned: Sequence[Planned], ledger: Ledger) -> list[str]:
     known = [own for own in open_steps if own.seconds is not None]
     if known:
         unknown = len(open_steps) - len(known)
-        others = f", and {unknown} steps of which nothing is known" if unknown else ""
+        others = f", and what nothing is known of: {unknown}" if unknown else ""
         lines.append(f"to do: {_amount(_total(known))}{others}")
     if ledger.uses_sample:
         lines.append("data: the generated sample stands in for HybridQA; data.hybridqa=FOLDER takes the release")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,8 +13,10 @@ from rich.text import Text
 from tabulate import tabulate
 
 from mate_cli.metrics.seeds import Contrast
-from mate_cli.reproduction.experiment import Experiment
+from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
+from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow
+from mate_cli.reproduction.plan_report import circumstances
 from mate_cli.training.run_folder import write_text, written_to
 
 _NOTHING = "–"
@@ -212,14 +213,24 @@ def _alignment(columns: str) -> list[str]:
     return ["left" if column == "l" else "right" for column in columns]
 
 
-def caption_of(outcome: Outcome, circumstances: str) -> str:
+def caption_of(outcome: Outcome, ledger: Ledger) -> str:
     """What ours are, what the paper's are, and what to know of both."""
-    lines = []
-    if outcome.is_trained:
-        lines.append(f"Ours: {circumstances}; medians of n seeds ± half the interquartile range.")
-        lines.append("Paper: Large models on TPUs, 5 seeds.")
+    lines = list(_origins(outcome, ledger))
     mixed = {code for row in outcome.rows if row.is_mixed for code in row.codes}
     if mixed:
         lines.append(f"{_MIXED} runs of several versions of the code: {', '.join(sorted(mixed))}.")
     notes = [f"{own.row.name}: {own.row.note}." for own in outcome.rows if own.row.note]
-    return textwrap.fill(" ".join([*lines, outcome.experiment.note.strip(), *notes]).strip(), 10_000)
+    return " ".join([*lines, outcome.experiment.note.strip(), *notes]).strip()
+
+
+def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
+    """Where ours come from."""
+    sources = dict.fromkeys(source for own in outcome.rows for source in own.row.sources.values())
+    if outcome.is_trained:
+        yield f"Ours: {circumstances(ledger)}; medians of n seeds ± half the interquartile range."
+        yield "Paper: Large models on TPUs, 5 seeds."
+    for source in sources:
+        if isinstance(source, Measured):
+            yield f"Ours: mate bench {source.of(ledger.config.schedule)}."
+    if any(isinstance(source, DataOf) for source in sources) and ledger.uses_sample:
+        yield "Ours: the generated sample in place of HybridQA."

@@ -227,9 +227,11 @@ def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) ->
     (run,) = Path(config.paths.runs, "hybridqa").iterdir()
     file = RunFolder(run).environment_file
     write_json(file, read_record(file) | {"git": {"commit": "f" * 40, "dirty": False}})
-    found = outcome(experiment("table6"), config, ledger_of(config))
+    ledger = ledger_of(config)
+    found = outcome(experiment("table6"), config, ledger)
     assert found.rows[0].is_mixed
-    caption = caption_of(found, "as here")
+    caption = caption_of(found, ledger)
+    assert caption.startswith("Ours: schedule=laptop, backbone=tiny; medians of n seeds")
     assert "runs of several versions of the code" in caption
     assert "ffffffffff" in caption
     assert "| MATE †" in outcome_markdown(found, caption, [])
