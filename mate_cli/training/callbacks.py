@@ -134,9 +134,9 @@ class ProgressReport(Callback):
         self._first_step = self._examples = 0
         self._loss = ""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> ProgressReport:
-        """Of its own for each replica that is a thread; but a console cannot be copied."""
-        return ProgressReport(self.console, self.seconds_between_lines)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A report of its own for a replica in another process or thread: a console cannot be copied."""
+        return _report_elsewhere, (self.console.quiet, self.seconds_between_lines)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._started = self._last_line = time.monotonic()
@@ -158,13 +158,14 @@ class ProgressReport(Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
+        assert isinstance(pl_module, TaskModule)
         self._examples += len(batch.ids)
         if not _ends_step(trainer):
             return
         seconds = time.monotonic() - self._started
-        every = trainer.log_every_n_steps  # type: ignore[attr-defined]
+        every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
         if trainer.global_step % every == 0:  # reading it makes the device wait
-            self._loss = f"loss {float(trainer.callback_metrics['loss']):.3f}"
+            self._loss = f"loss {float(pl_module.step_loss):.3f}"
         facts = f"{self._loss}  {self._examples * trainer.world_size / seconds:.1f} examples/s"
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=trainer.global_step, facts=facts)
@@ -182,6 +183,10 @@ class ProgressReport(Callback):
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+def _report_elsewhere(quiet: bool, seconds_between_lines: float) -> ProgressReport:
+    return ProgressReport(Console(soft_wrap=True, quiet=quiet), seconds_between_lines)
 
 
 def _ends_step(trainer: pl.Trainer) -> bool:

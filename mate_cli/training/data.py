@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ class TaskDataModule(pl.LightningDataModule):
         self.batch, self.micro_batch, self.steps = batch, micro_batch, steps
         self.seed, self.workers = seed, workers
         self._scorable = scorable
-        self.scorable_in_step = lru_cache(maxsize=2)(self._scorable_in_step)
+        self._counted: tuple[int, int | None] = (-1, None)
 
     def train_dataloader(self) -> DataLoader[Batch]:
         assert self.trainer is not None
@@ -53,14 +52,16 @@ class TaskDataModule(pl.LightningDataModule):
         own = rank_share(len(self.dev), self.micro_batch, self.trainer.global_rank, self.trainer.world_size)
         return batch_loader(Subset(self.dev, own), self.collator, self.workers, batch_size=self.micro_batch)
 
-    def _scorable_in_step(self, step: int) -> int | None:
+    def scorable_in_step(self, step: int) -> int | None:
         """Examples of an optimizer step, over all ranks, that have a loss: what its loss is divided by.
 
         None where that is known only when all batches of the step are there.
         """
         if self._scorable is None:
             return None
-        return int(self._scorable[self._sampler().step_indices(step)].sum())
+        if self._counted[0] != step:  # all its passes ask
+            self._counted = step, int(self._scorable[self._sampler().step_indices(step)].sum())
+        return self._counted[1]
 
     def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:
         sampler = StreamSampler if self._scorable is None else StepSampler

@@ -60,7 +60,9 @@ class TaskModule(pl.LightningModule):
         self.clamped_ids = 0
         self.predictions: list[Prediction] = []
         self._clamped = 0  # by this rank, not yet in ``clamped_ids``
-        self._step_loss: Tensor | float = 0.0
+        self.step_loss: Tensor | float = 0.0
+        self._step_lr = 0.0
+        self._passes_loss: Tensor | float = 0.0  # of the passes of the step that is being computed
         self._stream_losses = 0
         self._verdicts: list[list[Verdict]] = []  # of each batch
 
@@ -111,13 +113,18 @@ class TaskModule(pl.LightningModule):
         return loss * self.trainer.accumulate_grad_batches
 
     def _record_loss(self, share: Tensor, batch_idx: int) -> None:
-        self._step_loss = self._step_loss + share
+        self._passes_loss = self._passes_loss + share
         if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
             # A rank's share is as large as the whole on average. In a stream this is the mean of the ranks' means.
-            own = self._step_loss / max(self._stream_losses * self.trainer.world_size, 1)
-            self.log("loss", own, sync_dist=True)
-            self.log("lr", self.trainer.optimizers[0].param_groups[0]["lr"])
-            self._step_loss = 0.0
+            self.step_loss = self._passes_loss / max(self._stream_losses * self.trainer.world_size, 1)
+            self._step_lr = self.trainer.optimizers[0].param_groups[0]["lr"]
+            self._passes_loss = 0.0
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        """Log here, for what logging makes at the first step would be part of that step's program on XLA."""
+        if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
+            self.log("loss", self.step_loss, sync_dist=True)
+            self.log("lr", self._step_lr)
 
     def on_before_optimizer_step(self, optimizer: Any) -> None:
         """Divide a stream's gradients by the number of losses of the step, over all ranks."""

@@ -26,13 +26,15 @@ class BertAdamW(torch.optim.AdamW):
         fused = all(p.device.type in ("cpu", "cuda") for group in groups for p in group["params"])
         super().__init__(groups, lr=lr, betas=(0.9, 0.999), eps=1e-6, fused=fused)
         first_step = 0.0 if bias_correction else _LATE_STEP
+        # Fused kernels read all of it on their device. Elsewhere reading the step there would make that wait; and XLA
+        # keeps but one of equal tensors that it makes itself, so that the first step would be a program of its own.
+        device = None if fused else "cpu"
         for group in self.param_groups:
             for parameter in group["params"]:
                 self.state[parameter] = {
-                    # Fused kernels read it on their device; elsewhere reading it there would make that wait.
-                    "step": torch.tensor(first_step, device=parameter.device if fused else "cpu"),
-                    "exp_avg": torch.zeros_like(parameter),
-                    "exp_avg_sq": torch.zeros_like(parameter),
+                    "step": torch.tensor(first_step, device=device or parameter.device),
+                    "exp_avg": torch.zeros_like(parameter, device=device).to(parameter.device),
+                    "exp_avg_sq": torch.zeros_like(parameter, device=device).to(parameter.device),
                 }
 
 
