@@ -24,10 +24,10 @@ def options(group: str) -> list[Option]:
     return [Option(file.stem, _comment(file.read_text(encoding="utf-8"))) for file in _files(group)]
 
 
-def schedules() -> list[Option]:
-    """The schedules of all tasks, named ``task: schedule``, in the order of the files."""
+def schedules(task: str = "*") -> list[Option]:
+    """The schedules of all tasks or of one, named ``task: schedule``, in the order of the files."""
     found = []
-    for file in _files("task"):
+    for file in _files("task", task):
         for name, schedule in _task_schedules(file).items():
             found.append(Option(f"{file.stem}: {name}", _schedule_line(schedule)))
     return found
@@ -47,15 +47,18 @@ def default_option(command: str, group: str) -> str:
     return str(chosen[group] or "none")
 
 
-def _files(group: str) -> list[Any]:
-    return sorted((conf_folder() / group).glob("*.yaml"))
+def _files(group: str, name: str = "*") -> list[Any]:
+    return sorted((conf_folder() / group).glob(f"{name}.yaml"))
 
 
 def _task_schedules(file: Any) -> dict[str, Any]:
-    """The schedules of a task: its own, or those of the task that it is a variant of."""
+    """The schedules of a task: those of the task that it is a variant of, if it is, with what it changes in them."""
     task = yaml.safe_load(file.read_text(encoding="utf-8"))
-    own: dict[str, Any] | None = task.get("schedules")
-    return own or _task_schedules(file.with_name(f"{task['defaults'][0]}.yaml"))
+    parents = (entry for entry in task.get("defaults", ()) if isinstance(entry, str))
+    found: dict[str, Any] = {}
+    for parent in parents:
+        found |= _task_schedules(file.with_name(f"{parent}.yaml"))
+    return found | {name: found.get(name, {}) | changed for name, changed in task.get("schedules", {}).items()}
 
 
 def _comment(text: str) -> str:

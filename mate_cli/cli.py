@@ -7,6 +7,7 @@ Only the standard library is imported here, so that help and typing mistakes are
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 import sys
 
@@ -14,7 +15,7 @@ from mate_cli import __version__
 from mate_cli.errors import UserError, report
 from mate_cli.help import COMMANDS, command_help, overview
 
-READ_ONLY = ("ls", "doctor")
+WITHOUT_KEYS = ("ls", "doctor", "completion")
 HELP = ("--help", "-h")
 
 
@@ -46,8 +47,8 @@ def _dispatch(words: list[str], debug: bool) -> int:
         raise UserError(_unknown_command(command))
     elif any(word in HELP for word in rest):
         print(command_help(command))
-    elif command in READ_ONLY:
-        return _read_only(command, rest)
+    elif command in WITHOUT_KEYS:
+        _plain(command, rest)
     else:
         from mate_cli.launch import launch
 
@@ -61,20 +62,14 @@ def _command_first(words: list[str]) -> tuple[str, list[str]]:
     return words[index], words[:index] + words[index + 1 :]
 
 
-def _read_only(command: str, words: list[str]) -> int:
-    if len(words) > (command == "ls"):
+def _plain(command: str, words: list[str]) -> None:
+    """Run a command that takes words and no keys."""
+    from mate_cli.config import PLAIN
+
+    config, most = PLAIN[command]
+    if len(words) > most:
         raise UserError(f"mate {command} takes no '{words[-1]}'; mate {command} --help shows what it takes")
-    if command == "ls":
-        from mate_cli.commands import ls
-        from mate_cli.config import LsConfig
-
-        ls.run(LsConfig(*words))
-        return 0
-    from mate_cli.commands import doctor
-    from mate_cli.config import DoctorConfig
-
-    doctor.run(DoctorConfig())
-    return 0
+    importlib.import_module(f"mate_cli.commands.{command}").run(config(*words))
 
 
 def _unknown_command(command: str) -> str:

@@ -19,6 +19,7 @@ COMMANDS = (
     "export",
     "ls",
     "doctor",
+    "completion",
 )
 
 EXAMPLES = {
@@ -113,6 +114,10 @@ EXAMPLES = {
         ),
     ),
     "doctor": (("mate doctor", "look for what is missing, and say which command mends it"),),
+    "completion": (
+        ("mate completion bash", "or zsh, fish: load it by source <(mate completion bash) in ~/.bashrc or ~/.zshrc"),
+        ("mate completion fish > ~/.config/fish/completions/mate.fish", "where fish looks for it"),
+    ),
 }
 
 FLAGS = """\
@@ -131,7 +136,7 @@ def overview() -> str:
         "",
         "commands:",
     ]
-    lines += [f"  {command:<10}{one_line(command)}" for command in COMMANDS]
+    lines += [f"  {command:<11}{one_line(command)}" for command in COMMANDS]
     lines += ["", "examples:", *_examples([EXAMPLES[command][0] for command in COMMANDS])]
     lines += [
         "",
@@ -147,7 +152,15 @@ def command_help(command: str) -> str:
     """Text of ``mate COMMAND --help``: groups and keys with their meaning, examples."""
     from mate_cli.config import ROOTS
 
-    keys = " [KEY=VALUE ...]" if command in ROOTS else " [WHAT]" if command == "ls" else ""
+    keys = (
+        " [KEY=VALUE ...]"
+        if command in ROOTS
+        else " [WHAT]"
+        if command == "ls"
+        else " SHELL"
+        if command == "completion"
+        else ""
+    )
     lines = [f"usage: mate {command}{keys}", "", one_line(command)]
     if command in ROOTS:
         lines += ["", "groups (GROUP=NAME):", *_groups(command), "", "keys (KEY=VALUE):", *_keys(command)]

@@ -54,7 +54,7 @@ def test_help_names_every_command_with_its_line_and_an_example(capsys: pytest.Ca
     shown = capsys.readouterr().out
     for command in help.COMMANDS:
         assert len(help.one_line(command)) > 20
-        assert f"  {command:<10}{help.one_line(command)}\n" in shown
+        assert f"  {command:<11}{help.one_line(command)}\n" in shown
         assert help.EXAMPLES[command][0][0] in shown
 
 
@@ -105,12 +105,14 @@ def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixtur
         (
             ["trian"],
             "unknown command 'trian': did you mean mate train? "
-            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor",
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor, "
+            "completion",
         ),
         (
             ["xyz"],
             "unknown command 'xyz': "
-            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor",
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor, "
+            "completion",
         ),
         (
             ["ls", "modls"],
@@ -195,7 +197,7 @@ def test_ls_prints_a_line_for_each_option(kind: str, capsys: pytest.CaptureFixtu
     assert main(["ls", kind]) == 0
     lines = capsys.readouterr().out.splitlines()
     if kind == "schedules":
-        assert len(lines) == 49
+        assert len(lines) == 53
         assert "hybridqa: paper          80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
     else:
         found = options(ls.GROUPS[kind])

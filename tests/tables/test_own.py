@@ -1,0 +1,88 @@
+"""Questions on tables of one's own: what a folder of CSV files becomes, and what is wrong in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mate_cli.errors import UserError
+from mate_cli.tables import own
+from mate_cli.tables.readers import split_of
+
+CITIES = "city,mayor,people\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\nCedar,Bob Moe,900\n"
+TRAIN = """\
+question,table,answer
+How many people live in Birch?,cities.csv,800
+"Which cities have more than 850 people, if any?",cities.csv,Alder|Cedar
+How many people live here?,cities.csv,2900
+Who has two cities?,cities.csv,Bob Moe
+Which is greener?,cities.csv,neither
+What is the oldest ship?,ships/list.json,Argo
+Where is it?,lost.csv,here
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "ships").mkdir()
+    (tmp_path / "ships/list.json").write_text('[{"ship": "Argo", "built": 1901}, {"ship": "Beagle", "built": 1920}]')
+    (tmp_path / "cities.csv").write_text(CITIES)
+    (tmp_path / "train.csv").write_text(TRAIN)
+    (tmp_path / "dev.csv").write_text("id,question,table,answer\nq9,Who has two cities?,cities.csv,Bob Moe\n")
+    return tmp_path
+
+
+def test_answers_are_found_in_the_tables(folder: Path) -> None:
+    split = own.read_split(folder, "train")
+    assert (len(split.examples), split.missing_tables, split.questions) == (6, 1, 7)
+    birch, several, total, twice, neither, ship = split.examples
+    assert (birch.id, birch.answers, birch.candidates, birch.value) == ("train-1", ("800",), ((1, 2),), 800)
+    assert (several.answers, several.candidates) == (("Alder", "Cedar"), ((0, 0), (2, 0)))
+    assert (total.candidates, total.value) == ((), 2900)
+    assert ship.table.id == "ships/list.json"
+    assert ship.candidates == ((0, 0),)
+    assert dict(split.unsupervised) == {
+        twice.id: "an answer stands in several cells",
+        neither.id: "its answer is neither in the table nor a number",
+    }
+    assert birch.table is neither.table
+
+
+def test_outside_of_training_one_of_several_cells_is_taken(folder: Path) -> None:
+    (example,) = own.read_split(folder, "dev").examples
+    assert (example.id, example.candidates) == ("q9", ((2, 1),))
+
+
+def test_the_files_of_a_split_are_its_questions_and_tables(folder: Path) -> None:
+    names = ("train.csv", "cities.csv", "lost.csv", "ships/list.json")
+    assert own.split_files(folder, "train") == [folder / name for name in names]
+    assert own.LAYOUT.present_splits(folder) == ["train", "dev"]
+    assert split_of(folder / "dev.csv") == ("own", folder, "dev")
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("a,,800", "line 2: column 'table' is empty"),
+        ("a,cities.csv, ", "line 2: column 'answer' is empty"),
+        ("a,cities.csv,800|", "line 2, column 'answer': expected answers joined by |, found '800|'"),
+        ("a,../cities.csv,800", "'../cities.csv' is not in data_dir; write its path from there"),
+        ("a,/etc/passwd,800", "'/etc/passwd' is not in data_dir; write its path from there"),
+        ("a,cities.csv", "line 2: 2 fields, the first line has 3"),
+    ],
+)
+def test_a_wrong_line_is_named(line: str, wrong: str, folder: Path) -> None:
+    (folder / "train.csv").write_text(f"question,table,answer\n{line}\n")
+    with pytest.raises(UserError) as error:
+        own.read_split(folder, "train")
+    assert wrong in str(error.value)
+
+
+def test_an_id_twice_and_a_missing_column_are_named(folder: Path) -> None:
+    (folder / "dev.csv").write_text("id,question,table,answer\na,b,cities.csv,800\na,c,cities.csv,800\n")
+    with pytest.raises(UserError, match="line 3, column 'id': 'a' is another question's already"):
+        own.read_split(folder, "dev")
+    (folder / "dev.csv").write_text("question,table\nb,cities.csv\n")
+    with pytest.raises(UserError, match="column 'answer' is missing; the first line names question, table"):
+        own.read_split(folder, "dev")
