@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 XLA_VENV := .venv-xla
 XLA_READY := $(XLA_VENV)/.ready
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -47,6 +47,10 @@ $(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
 
 test-xla: $(XLA_READY) ## the tests on torch-xla, without a TPU, in an environment of their own
 	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU $(XLA_VENV)/bin/python -m pytest -m xla
+
+test-tutorials: $(READY) $(XLA_READY) ## do what docs/tutorials say; twenty minutes, three of them in the environment of test-xla
+	$(VENV)/bin/python -m pytest -n 0 -m "tutorial and not xla" tests/test_tutorials.py
+	PJRT_DEVICE=CPU $(XLA_VENV)/bin/python -m pytest -n 0 -m "tutorial and xla" tests/test_tutorials.py
 
 test-oracles: $(READY) ## the tests against recorded reference outputs in ../shared
 	@test -d ../shared || { echo "make test-oracles needs ../shared beside this checkout"; exit 1; }

@@ -7,60 +7,79 @@ reads), ``answer`` (texts of cells or a number, several joined by |), and, where
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from mate_cli.errors import UserError
 from mate_cli.tables.csv_file import read_records
 from mate_cli.tables.split import Layout, Split
-from mate_cli.tables.supervision import SupervisionFinder
+from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.user_table import read_table
 
 _COLUMNS = ("question", "table", "answer")
-_SPLITS = ("train", "dev", "test")
 _DIALECT = {"strict": True}
 
-LAYOUT = Layout(
+_LAYOUT = Layout(
     content="train.csv and dev.csv, whose columns are question, table and answer, and the tables that they name",
     folders=(),
-    questions={split: (Path(f"{split}.csv"),) for split in _SPLITS},
+    questions={split: (Path(f"{split}.csv"),) for split in ("train", "dev", "test")},
 )
 
 
-def split_files(data_dir: Path, split: str) -> list[Path]:
-    """The file of the questions, then those of the tables that it names."""
-    path = LAYOUT.question_file(data_dir, split)
-    return [path, *(data_dir / name for name in sorted({record["table"] for _, record in _records(path)}))]
+@dataclass(frozen=True)
+class OwnReader:
+    """Reads the questions of a folder.
 
-
-def read_split(data_dir: Path, split: str) -> Split:
-    """Read one split; each table is read once, and a question whose table is missing is counted and left out.
-
-    An answer that stands in several cells teaches nothing in ``train``; elsewhere one of them is taken.
-
-    Raises:
-        UserError: a file is broken, a table is not in the folder, or a question has no answer or another's id.
+    Attributes:
+        alternatives: each cell with an answer is a candidate by itself, as where one cell is chosen; else the cells
+            are those of all answers together, and an answer that stands in several cells teaches nothing in ``train``.
     """
-    records = list(_records(LAYOUT.question_file(data_dir, split)))
-    first = {record["table"]: where for where, record in reversed(records)}
-    tables = {name: _read_table(data_dir, name, where) for name, where in first.items()}
-    examples: dict[str, Example] = {}
-    problems: dict[str, str] = {}
-    for number, (where, record) in enumerate(records, start=1):
-        if (found := tables[record["table"]]) is None:
-            continue
-        name, (table, finder) = record.get("id") or f"{split}-{number}", found
-        if name in examples:
-            raise UserError(f"{where}, column 'id': {name!r} is another question's already")
-        answers = _answers(record["answer"], where)
-        supervision = finder.find(answers, strict=split == "train")
-        examples[name] = Example(
-            name, record["question"], table, answers, candidates=supervision.cells, value=supervision.value
-        )
-        if supervision.problem:
-            problems[name] = supervision.problem
-    return Split(tuple(examples.values()), len(records) - len(examples), len(records), problems)
+
+    alternatives: bool
+
+    @property
+    def LAYOUT(self) -> Layout:
+        return _LAYOUT
+
+    def split_files(self, data_dir: Path, split: str) -> list[Path]:
+        """The file of the questions, then those of the tables that it names."""
+        path = _LAYOUT.question_file(data_dir, split)
+        return [path, *(data_dir / name for name in sorted({record["table"] for _, record in _records(path)}))]
+
+    def read_split(self, data_dir: Path, split: str) -> Split:
+        """Read one split; each table is read once, and a question whose table is missing is counted and left out.
+
+        Raises:
+            UserError: a file is broken, a table is not in the folder, or a question has no answer or another's id.
+        """
+        records = list(_records(_LAYOUT.question_file(data_dir, split)))
+        first = {record["table"]: where for where, record in reversed(records)}
+        tables = {name: _read_table(data_dir, name, where) for name, where in first.items()}
+        examples: dict[str, Example] = {}
+        problems: dict[str, str] = {}
+        for number, (where, record) in enumerate(records, start=1):
+            if (table := tables[record["table"]]) is None:
+                continue
+            name, answers = record.get("id") or f"{split}-{number}", _answers(record["answer"], where)
+            if name in examples:
+                raise UserError(f"{where}, column 'id': {name!r} is another question's already")
+            found = self._supervision(table.finder, answers, strict=split == "train")
+            examples[name] = Example(
+                name, record["question"], table.table, answers, candidates=found.cells, value=found.value
+            )
+            if found.problem:
+                problems[name] = found.problem
+        return Split(tuple(examples.values()), len(records) - len(examples), len(records), problems)
+
+    def _supervision(self, finder: SupervisionFinder, answers: tuple[str, ...], strict: bool) -> Supervision:
+        return Supervision(finder.every_cell(answers)) if self.alternatives else finder.find(answers, strict)
+
+
+class _Read(NamedTuple):
+    table: Table
+    finder: SupervisionFinder
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -72,14 +91,14 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         yield where, plain
 
 
-def _read_table(data_dir: Path, name: str, where: str) -> tuple[Table, SupervisionFinder] | None:
+def _read_table(data_dir: Path, name: str, where: str) -> _Read | None:
     """The table; None where its file is not there."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise UserError(f"{where}, column 'table': {name!r} is not in data_dir; write its path from there")
     if not (data_dir / name).is_file():
         return None
     table = replace(read_table(data_dir / name), id=name)
-    return table, SupervisionFinder(table)
+    return _Read(table, SupervisionFinder(table))
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from mate_cli.errors import UserError
-from mate_cli.tables import hybridqa, own, sqa, tabfact, wtq
+from mate_cli.tables import hybridqa, sqa, tabfact, wtq
+from mate_cli.tables.own import OwnReader
 from mate_cli.tables.split import Layout, Split
 from mate_cli.tables.statements.reader import StatementReader
 
@@ -32,7 +33,8 @@ READERS: dict[str, Reader] = {
     "sqa": sqa,
     "wtq": wtq,
     "tabfact": tabfact,
-    "own": own,
+    "own": OwnReader(alternatives=True),
+    "own_qa": OwnReader(alternatives=False),
     "synthetic": StatementReader(("synthetic",)),
     "synthetic_opposite": StatementReader(("synthetic_opposite",)),
     "counterfactual": StatementReader(("counterfactual",)),

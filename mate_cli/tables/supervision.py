@@ -67,6 +67,11 @@ class SupervisionFinder:
             return Supervision(cells, value)
         return Supervision(problem=NOT_FOUND if len(answers) == 1 else NOT_ALL_FOUND)
 
+    def every_cell(self, answers: Sequence[str]) -> tuple[Coordinate, ...]:
+        """All cells that hold one of ``answers``, row-major, in the first form in which each is found; or none."""
+        found = (form.every_cell(answers) for form in self._forms)
+        return next(filter(None, found), ())
+
     def _cells(self, answers: Sequence[str], strict: bool) -> tuple[Coordinate, ...]:
         for number, form in enumerate(self._forms, start=1):
             try:
@@ -101,6 +106,13 @@ class _Form:
         if max(wanted.values()) > 1:
             raise _AmbiguousError(SHARED_CELL)
         return tuple(sorted(self._places[text][-1] for text in wanted))
+
+    def every_cell(self, answers: Sequence[str]) -> tuple[Coordinate, ...]:
+        """All cells of the answers, row-major; none where one of them is not found."""
+        wanted = {self._normalise(answer) for answer in answers}
+        if not all(text in self._places for text in wanted):
+            return ()
+        return tuple(sorted(place for text in wanted for place in self._places[text]))
 
 
 def _tokens(text: str) -> Hashable:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from mate_cli.errors import UserError
-from mate_cli.tables import own
+from mate_cli.tables.own import OwnReader
 from mate_cli.tables.readers import split_of
+
+CELLS, ONE_OF = OwnReader(alternatives=False), OwnReader(alternatives=True)
 
 CITIES = "city,mayor,people\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\nCedar,Bob Moe,900\n"
 TRAIN = """\
@@ -34,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_answers_are_found_in_the_tables(folder: Path) -> None:
-    split = own.read_split(folder, "train")
+    split = CELLS.read_split(folder, "train")
     assert (len(split.examples), split.missing_tables, split.questions) == (6, 1, 7)
     birch, several, total, twice, neither, ship = split.examples
     assert (birch.id, birch.answers, birch.candidates, birch.value) == ("train-1", ("800",), ((1, 2),), 800)
@@ -50,14 +52,23 @@ def test_answers_are_found_in_the_tables(folder: Path) -> None:
 
 
 def test_outside_of_training_one_of_several_cells_is_taken(folder: Path) -> None:
-    (example,) = own.read_split(folder, "dev").examples
+    (example,) = CELLS.read_split(folder, "dev").examples
     assert (example.id, example.candidates) == ("q9", ((2, 1),))
+
+
+def test_each_cell_with_an_answer_is_an_alternative(folder: Path) -> None:
+    split = ONE_OF.read_split(folder, "train")
+    birch, several, total, twice, neither, ship = (example.candidates for example in split.examples)
+    assert (birch, several) == (((1, 2),), ((0, 0), (2, 0)))
+    assert twice == ((1, 1), (2, 1))
+    assert (total, neither, ship) == ((), (), ((0, 0),))
+    assert not split.unsupervised
 
 
 def test_the_files_of_a_split_are_its_questions_and_tables(folder: Path) -> None:
     names = ("train.csv", "cities.csv", "lost.csv", "ships/list.json")
-    assert own.split_files(folder, "train") == [folder / name for name in names]
-    assert own.LAYOUT.present_splits(folder) == ["train", "dev"]
+    assert CELLS.split_files(folder, "train") == [folder / name for name in names]
+    assert CELLS.LAYOUT.present_splits(folder) == ["train", "dev"]
     assert split_of(folder / "dev.csv") == ("own", folder, "dev")
 
 
@@ -75,14 +86,14 @@ def test_the_files_of_a_split_are_its_questions_and_tables(folder: Path) -> None
 def test_a_wrong_line_is_named(line: str, wrong: str, folder: Path) -> None:
     (folder / "train.csv").write_text(f"question,table,answer\n{line}\n")
     with pytest.raises(UserError) as error:
-        own.read_split(folder, "train")
+        CELLS.read_split(folder, "train")
     assert wrong in str(error.value)
 
 
 def test_an_id_twice_and_a_missing_column_are_named(folder: Path) -> None:
     (folder / "dev.csv").write_text("id,question,table,answer\na,b,cities.csv,800\na,c,cities.csv,800\n")
     with pytest.raises(UserError, match="line 3, column 'id': 'a' is another question's already"):
-        own.read_split(folder, "dev")
+        CELLS.read_split(folder, "dev")
     (folder / "dev.csv").write_text("question,table\nb,cities.csv\n")
     with pytest.raises(UserError, match="column 'answer' is missing; the first line names question, table"):
-        own.read_split(folder, "dev")
+        CELLS.read_split(folder, "dev")

@@ -1,0 +1,96 @@
+"""The tutorials do what they say: every file is written, every command run, every line found in what it prints.
+
+A block with a file's name behind its language is that file; in a block ``console`` a line behind ``$`` is a command, the
+others are lines of what it prints, ``…`` for those left out. Numbers may differ, and so the widths of tables.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TUTORIALS = ROOT / "docs/tutorials"
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+class Command(NamedTuple):
+    """What is typed, and the lines that must come back, in their order."""
+
+    words: str
+    printed: list[str]
+
+
+def commands(block: str) -> Iterator[Command]:
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        words, _, printed = part.replace("\\\n", " ").partition("\n")
+        yield Command(words, [line for line in printed.splitlines() if line.strip() and line != "…"])
+
+
+def likened(line: str) -> str:
+    """A line without what differs from machine to machine: numbers, and how wide a table is."""
+    return re.sub(r"[\d.,:]+|[─━┏┳┓┡╇┩└┴┘]+|\s+", " ", line).strip()
+
+
+def missing(command: Command, said: str) -> list[str]:
+    """The lines of a command that do not come, or not in that order."""
+    left = iter([likened(line) for line in said.splitlines()])
+    return [line for line in command.printed if likened(line) not in left]
+
+
+def run(command: Command, folder: Path) -> str:
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", command.words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command.words}\n{done.stderr}"
+    return done.stdout
+
+
+def follow(name: str, folder: Path) -> int:
+    """Do what a tutorial says; returns how many commands it has."""
+    count = 0
+    for language, file, block in BLOCK.findall((TUTORIALS / f"{name}.md").read_text(encoding="utf-8")):
+        if file:
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_text(block, encoding="utf-8")
+        for command in commands(block) if language == "console" else ():
+            count += 1
+            assert missing(command, run(command, folder)) == [], command.words
+    return count
+
+
+@pytest.mark.tutorial
+@pytest.mark.timeout(1800)
+def test_questions_of_ones_own_and_two_models_compared(tmp_path: Path) -> None:
+    assert follow("own-questions", tmp_path) == 8
+    assert follow("compare-models", tmp_path) == 4  # goes on with the run of the first
+
+
+@pytest.mark.tutorial
+@pytest.mark.timeout(900)
+def test_a_task_is_added(tmp_path: Path) -> None:
+    assert follow("add-a-task", tmp_path) == 6
+
+
+@pytest.mark.tutorial
+@pytest.mark.xla
+@pytest.mark.timeout(900)
+def test_a_run_on_xla(tmp_path: Path) -> None:
+    assert follow("tpu", tmp_path) == 4
+
+
+def test_what_a_tutorial_prints_is_looked_for_in_order() -> None:
+    (first, second) = commands("$ mate ls \\\n  models\nmate  1.5 s\n…\nb 2\n$ mate doctor\n")
+    assert first == Command("mate ls    models", ["mate  1.5 s", "b 2"])
+    assert second == Command("mate doctor", [])
+    assert missing(first, "x\nmate 3 s\ny\nb 17\n") == []
+    assert missing(first, "b 17\nmate 3 s\n") == ["b 2"]
+    assert missing(first, "mate 3 min\nb 2\n") == ["mate  1.5 s", "b 2"]
