@@ -8,6 +8,8 @@ PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
 XLA_VENV := .venv-xla
 XLA_READY := $(XLA_VENV)/.ready
+# What no training imports: linters, and what sweeps and TensorBoard need.
+NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
 .PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
@@ -38,7 +40,7 @@ test-gpu: $(READY) ## the tests that need a CUDA GPU
 $(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
 	@echo "building $(XLA_VENV) (two minutes, 3.4 GB)"
 	@$(PYTHON) -m venv $(XLA_VENV)
-	@grep -v '^torch==' constraints.txt > $(XLA_VENV)/requirements.txt
+	@grep -Ev '^($(NOT_FOR_XLA))==' constraints.txt > $(XLA_VENV)/requirements.txt
 	@$(XLA_VENV)/bin/python -m pip install --quiet --no-deps --requirement $(XLA_VENV)/requirements.txt torch==2.9.0 \
 		torch_xla==2.9.0 absl-py==2.5.1 nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90
 	@$(XLA_VENV)/bin/python -m pip install --quiet --no-deps --editable .
@@ -46,7 +48,7 @@ $(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
 	@touch $@
 
 test-xla: $(XLA_READY) ## the tests on torch-xla, without a TPU, in an environment of their own
-	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU $(XLA_VENV)/bin/python -m pytest -m xla
+	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU XLA_TABLE=results/xla/README.md $(XLA_VENV)/bin/python -m pytest -m xla tests/training
 
 test-tutorials: $(READY) $(XLA_READY) ## do what docs/tutorials say; twenty minutes, three of them in the environment of test-xla
 	$(VENV)/bin/python -m pytest -n 0 -m "tutorial and not xla" tests/test_tutorials.py

@@ -76,6 +76,19 @@ def mention_losses(mentions: Tensor, batch: Batch) -> Tensor:
     """
     in_text = (batch.text >= 0).to(mentions.dtype)
     piece = batch.document * _MANY + batch.input_ids  # of its document
-    in_table = torch.isin(piece, torch.where(batch.text >= 0, -1, piece)).to(mentions.dtype)
+    in_table = has_one_among(piece, batch.text < 0).to(mentions.dtype)
     losses = F.binary_cross_entropy_with_logits(mentions, in_table, in_text, reduction="none")
     return mean_of_texts(losses[:, None], batch.text, len(batch.label)).squeeze(1)
+
+
+def has_one_among(pieces: Tensor, chosen: Tensor) -> Tensor:
+    """Whether some token with the same piece is among the chosen, bool ``[tokens]``; ``torch.isin`` leaves XLA devices.
+
+    Args:
+        pieces: int64 ``[tokens]``; chosen: bool ``[tokens]``.
+    """
+    order = (2 * pieces + ~chosen).argsort()  # of equal pieces the chosen ones first
+    ordered = pieces[order]
+    place = torch.arange(len(order), device=order.device)
+    first = torch.where(ordered != ordered.roll(1), place, 0).cummax(0).values
+    return torch.zeros_like(chosen).scatter(0, order, chosen[order][first])

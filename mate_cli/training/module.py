@@ -121,10 +121,19 @@ class TaskModule(pl.LightningModule):
             self._passes_loss = 0.0
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Log here, for what logging makes at the first step would be part of that step's program on XLA."""
-        if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
-            self.log("loss", self.step_loss, sync_dist=True)
-            self.log("lr", self._step_lr)
+        """Log where it is told of: on XLA reading the loss makes the device wait."""
+        ends_step = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
+        if ends_step and self.trainer.global_step % self.trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            self._log("loss", self.step_loss, sync_dist=True)
+            self._log("lr", self._step_lr)
+
+    def _log(self, name: str, value: Tensor | float, sync_dist: bool = False) -> None:
+        self.log(name, torch.as_tensor(value, device=self._device_of_numbers), sync_dist=sync_dist)
+
+    @property
+    def _device_of_numbers(self) -> torch.device:
+        """For what is told of: on XLA whatever is done with it would be part of the programs of the next steps."""
+        return torch.device("cpu") if self.device.type == "xla" else self.device
 
     def on_before_optimizer_step(self, optimizer: Any) -> None:
         """Divide a stream's gradients by the number of losses of the step, over all ranks."""
@@ -158,12 +167,12 @@ class TaskModule(pl.LightningModule):
     def on_validation_epoch_end(self) -> None:
         best = most_confident(self._verdicts_of_all_ranks())
         self.validation_score = sum(verdict.right for verdict in best) / max(1, len(best))
-        self.log(f"dev_{self.task.metric}", self.validation_score, sync_dist=True)
+        self._log(f"dev_{self.task.metric}", self.validation_score, sync_dist=True)
         self._verdicts.clear()
         self._sum_clamped()
 
     def _sum_clamped(self) -> None:
-        own = torch.tensor(self._clamped, device=self.device)
+        own = torch.tensor(self._clamped, device=self._device_of_numbers)
         self.clamped_ids += int(self.trainer.strategy.reduce(own, reduce_op="sum"))
         self._clamped = 0
 

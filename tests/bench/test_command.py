@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from mate_cli.bench import run as bench_run
 from mate_cli.bench.memory import MemoryServer
+from mate_cli.bench.point import Point
 from mate_cli.cli import main
 
 TINY = ("sizes=[tiny]", "suite.rounds=3", "device=cpu", "threads=1")
@@ -61,18 +63,18 @@ def test_a_bench_writes_numbers_tables_and_figures(bench: Mate, capsys: pytest.C
     assert shown.endswith("tables and figures: bench/report.md\n")
 
 
-def test_the_largest_batch_grows_with_the_memory_that_it_may_take(
+def test_the_largest_batch_is_the_last_that_fits(
     bench: Mate, memory_server: MemoryServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_run, "MemoryServer", lambda threads: memory_server)
     monkeypatch.setattr(memory_server, "close", lambda: None)
     words = ("models=[limit]", "lengths=[512]", "modes=[training]", "measures=[largest_batch]", "layers=1")
-    found = []
-    for memory in (0.03, 0.12):
-        assert bench(*words, f"memory={memory}", "overwrite=true") == 0
-        found.append(by_model(512)["limit"]["largest_batch"])
-    assert 2 < 2 * found[0] < found[1] < 40 * found[0]
-    assert f"| 512 | limit | {found[1]} |" in Path("bench/report.md").read_text(encoding="utf-8")
+    assert bench(*words, "memory=0.03") == 0
+    found = by_model(512)["limit"]["largest_batch"]
+    assert f"| 512 | limit | {found} |" in Path("bench/report.md").read_text(encoding="utf-8")
+    point = Point("tiny", 1, "grid", 512, found, "training", "fp32", "cpu")
+    fits, too_large = (memory_server.peak("limit", replace(point, batch=found * times))["bytes"] for times in (1, 2))
+    assert fits < 0.04 * 2**30 < too_large
     assert bench(*words, "memory=0.0001", "overwrite=true") == 0
     assert by_model(512)["limit"]["left_out"] == {"largest_batch": "one example takes more than 0.00 GiB"}
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.models.entailment import StatementLogits
-from mate_cli.tasks.entailment import EntailmentTask, mention_losses
+from mate_cli.tasks.entailment import EntailmentTask, has_one_among, mention_losses
 from tests.tasks.packed_tables import FULL, table_row
 
 # Pieces of the statement, of the table, of a histogram row; 7 stands in the other document's table alone.
@@ -47,3 +49,11 @@ def test_the_loss_is_that_of_the_label_and_a_share_of_that_of_the_words() -> Non
     logits = StatementLogits(labels, mentions)
     expected = F.cross_entropy(labels[:1], torch.tensor([1])) + 0.25 * mention_losses(mentions, packed)[0]
     assert EntailmentTask(mentions=0.25).losses(logits, packed).tolist() == pytest.approx([expected.item(), 0.0])
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=12))
+def test_a_piece_is_found_among_the_chosen_wherever_they_stand(tokens: list[tuple[int, bool]]) -> None:
+    pieces = torch.tensor([piece for piece, _ in tokens], dtype=torch.int64)
+    chosen = torch.tensor([own for _, own in tokens], dtype=torch.bool)
+    among = {piece for piece, own in tokens if own}
+    assert has_one_among(pieces, chosen).tolist() == [piece in among for piece, _ in tokens]

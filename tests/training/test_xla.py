@@ -7,10 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
-from rich.console import Console
 from safetensors.torch import load_file
 
 from mate_cli.attention import widest_shape
@@ -27,11 +27,13 @@ from mate_cli.training.module import TaskModule
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
+from tests.tables.releases import write_tabfact
 from tests.training.test_every_model import MODELS, SILENT, composed, eight  # noqa: F401
-from tests.training.xla_runs import train
+from tests.training.test_pre_training import write_tables
+from tests.training.xla_runs import SMALL, Counts, train, write_table
 
-torch_xla = pytest.importorskip("torch_xla")
 pytestmark = [pytest.mark.xla, pytest.mark.timeout(1200)]
+TEN = ("task.schedules.smoke.steps=10",)
 DROPPING = (
     "name=it",
     "task.schedules.smoke.steps=6",
@@ -44,11 +46,15 @@ DROPPING = (
 @pytest.fixture(autouse=True, scope="module")
 def device_before_the_first_gradient():
     """PyTorch counts devices when it first computes a gradient, and knows of none that come later."""
+    import torch_xla  # noqa: F401
+
     torch.zeros(1, device="xla")
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_and_gradients_are_those_of_the_cpu(name, eight):  # noqa: F811
+    import torch_xla
+
     config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
     model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
     options = encoding_options(config.task, ScheduleConfig(max_tokens=128), model.config)
@@ -71,21 +77,53 @@ def test_scores_and_gradients_are_those_of_the_cpu(name, eight):  # noqa: F811
         torch.testing.assert_close(gradients_xla[key], own, rtol=0, atol=1e-5, msg=key)
 
 
+@pytest.fixture(scope="module")
+def table():
+    """What each kind of training compiled and left to the CPU; written to the file that XLA_TABLE names."""
+    found: dict[str, Counts] = {}
+    yield found
+    if target := os.environ.get("XLA_TABLE"):
+        write_table(found, Path(target))
+
+
+def assert_compiled(counts, steps, most):
+    assert len(counts.compilations) == steps
+    assert counts.compilations[-1] <= most
+    assert counts.fallbacks == {}
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_ten_steps_compile_twice_and_leave_nothing_to_the_cpu(name, tmp_path, cache):
-    _, counts = train(tmp_path, cache, f"model={name}", "task.schedules.smoke.steps=10")
-    print(f"\n{name}: {counts.compilations} {counts.at_end} {counts.fallbacks}")
-    assert len(counts.compilations) == 10
-    assert counts.compilations[-1] <= 2
-    assert counts.fallbacks == {}
+def test_ten_steps_compile_twice_and_leave_nothing_to_the_cpu(name, tmp_path, cache, table):
+    _, counts = train(tmp_path, cache, f"model={name}", *TEN)
+    table[f"model={name}"] = counts
+    assert_compiled(counts, 10, most=2)
 
 
-def test_accumulating_compiles_four_times(tmp_path, cache):
-    words = ("task.schedules.smoke.steps=5", "hardware.micro_batch=1")
-    _, counts = train(tmp_path, cache, *words)
-    assert len(counts.compilations) == 20
-    assert counts.compilations[-1] <= 4
-    assert counts.fallbacks == {}
+@pytest.mark.parametrize(("task", "write"), [("tabfact", write_tabfact), ("mlm", write_tables)])
+def test_so_do_other_tasks_with_the_losses_of_the_cpu(task, write, tmp_path, cache, table):
+    words = [f"task={task}", f"data_dir={write(tmp_path / task)}", *TEN]
+    words += ["task.schedules.smoke.mentions=1"] if task == "tabfact" else []
+    on_xla, counts = train(tmp_path / "xla", cache, *words)
+    table[f"task={task}"] = counts
+    assert_compiled(counts, 10, most=2)
+    paths = (f"paths.runs={tmp_path / 'cpu'}", f"paths.cache={cache}")
+    on_cpu = fit.train(composed("hardware=cpu", "hardware.precision='32'", *SMALL, *paths, *words), SILENT)
+    expected = [float(own) for own in losses_of(on_cpu)]
+    assert len(expected) == 10
+    assert [float(own) for own in losses_of(on_xla)] == pytest.approx(expected, abs=1e-4)
+
+
+def test_accumulating_compiles_four_times(tmp_path, cache, table):
+    _, counts = train(tmp_path, cache, "task.schedules.smoke.steps=5", "hardware.micro_batch=1")
+    table["model=mate, four passes for each step"] = counts
+    assert_compiled(counts, 20, most=4)
+
+
+def test_validation_leaves_the_program_of_the_steps_as_it_is(tmp_path, cache):
+    words = ("task.schedules.smoke.steps=8", "task.schedules.smoke.validate_every=2")
+    _, counts = train(tmp_path, cache, *words, "task.schedules.smoke.max_tokens=80")  # a shape that is not compiled yet
+    assert counts.compilations[:2] == [1, 1]
+    assert counts.compilations[2:] == [counts.compilations[2]] * 6, "validation compiles once, behind the second step"
 
 
 @pytest.fixture(scope="module")
@@ -197,9 +235,8 @@ def top_cells(hardware, runs, cache):
     words = ("backbone=tiny", "schedule=smoke", "task.schedules.smoke.steps=40", "task.schedules.smoke.validate_on=6")
     paths = (f"paths.runs={runs}", f"paths.cache={cache}")
     config = composed(f"hardware={hardware}", "hardware.precision='32'", *words, *paths)
-    console = Console(quiet=True)
-    folder = fit.train(config, console)
-    predictions = AskedRun(folder, config, config.hardware, "dev", None, False, console).predict()
+    folder = fit.train(config, SILENT)
+    predictions = AskedRun(folder, config, config.hardware, "dev", None, False, SILENT).predict()
     return {question: own.cells[0] for question, own in predictions.items()}
 
 
