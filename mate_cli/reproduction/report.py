@@ -21,6 +21,7 @@ from mate_cli.training.run_folder import write_text, written_to
 
 _NOTHING = "–"
 _MIXED = "†"
+_AT_ONCE = 6  # columns that a terminal has room for
 _AGREEMENT = ("column", "row", "reference less row, paper", "ours", "95% over seeds", "n", "sign")
 
 _CSV = ("row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code")
@@ -28,17 +29,20 @@ _CSV = ("row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_e
 Grid = list[list[str]]
 
 
-def outcome_table(outcome: Outcome, caption: str) -> RichTable:
-    """The rows, each with ours, the paper's and the difference below each other."""
-    table = RichTable(title=Text(_title(outcome.experiment)), caption=Text(caption), caption_justify="left")
-    head, *rows = outcome_grid(outcome)
-    for number, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if number < 2 else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-        if row[1] in ("difference", ""):
-            table.add_section()
-    return table
+def outcome_tables(outcome: Outcome) -> Iterator[RichTable]:
+    """The rows, each with ours, the paper's and the difference below each other; of many columns, several tables."""
+    lead = 3 if outcome.is_trained else 2
+    grid = outcome_grid(outcome)
+    for start in range(lead, len(grid[0]), _AT_ONCE):
+        head, *rows = ([*line[:lead], *line[start : start + _AT_ONCE]] for line in grid)
+        table = RichTable(title=Text(_title(outcome.experiment)))
+        for number, name in enumerate(head):
+            table.add_column(Text(name), justify="left" if number < 2 else "right", no_wrap=number == 1)
+        for row in rows:
+            table.add_row(*map(Text, row))
+            if row[1] == "difference":
+                table.add_section()
+        yield table
 
 
 def agreement_table(outcome: Outcome) -> RichTable | None:
@@ -118,9 +122,7 @@ def outcome_csv(outcome: Outcome) -> str:
     """One line for each row and column, unrounded."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code"]
-    )
+    writer.writerow(_CSV)
     for row in outcome.rows:
         for name, cell in row.cells.items():
             writer.writerow([row.row.name, name, *_csv_values(cell), " ".join(row.codes)])

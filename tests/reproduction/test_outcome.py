@@ -25,7 +25,8 @@ BENCH = {
         {"model": "hf_tapas", "length": 2048, "speedup": {}},
     ],
 }
-POINT = {"size": "base", "batch": 1, "layout": "grid", "mode": "forward", "dtype": "fp32"}
+POINT = {"size": "base", "layers": 2, "batch": 1, "layout": "grid", "mode": "forward"}
+POINT |= {"dtype": "fp32", "device": "cpu", "seed": 0}
 COUNTS = {
     "train": {"questions": 9, "subsets": {"passage": 5, "table": 4}},
     "test": {"questions": 2, "subsets": {}},
@@ -58,7 +59,7 @@ def test_counts_stand_beside_the_papers_and_hidden_ones_stay_out(tmp_path: Path)
     lines = {(line[0], line[1]): line[2:] for line in outcome_grid(found)}
     assert lines["In-Passage", "ours"] == ["5", "–", "–", "–"]
     assert lines["Total", "ours"] == ["9", "–", "2", "11"]
-    assert [line[2:] for line in outcome_grid(found) if line[1] == "difference"][0] == ["-35,210", "–", "–", "–"]
+    assert next(line[2:] for line in outcome_grid(found) if line[1] == "difference") == ["-35,210", "–", "–", "–"]
     assert not found.agreement
     assert "sample" not in caption_of(found, ledger)
 
