@@ -103,14 +103,15 @@ def outcome_markdown(outcome: Outcome, caption: str, figures: Sequence[Path]) ->
 
 
 def outcome_latex(outcome: Outcome, caption: str) -> str:
-    """A table environment for the package booktabs; it says no more than the Markdown."""
+    """A table environment for the packages booktabs and graphicx, no wider than the text; as the Markdown says it."""
     head, *rows = outcome_grid(outcome)
     columns = "ll" + "r" * (len(head) - 2)
     body = tabulate(rows, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(columns))
     lines = [
         r"\begin{table}",
         r"\centering",
-        body,
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        f"{body}}}",
         rf"\caption{{{_in_latex(_title(outcome.experiment))}. {_in_latex(caption)}}}",
         rf"\label{{tab:{outcome.experiment.name}}}",
         r"\end{table}",
@@ -202,6 +203,8 @@ _LATEX = str.maketrans(
         "^": r"\^{}",
         "~": r"\~{}",
         "²": r"\textsuperscript{2}",
+        "|": r"\textbar{}",
+        **{sign: rf"\ensuremath{{{sign}}}" for sign in "<>"},
         **{letter: rf"\{letter}" for letter in "&%$#_{}"},
     }
 )
