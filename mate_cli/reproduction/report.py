@@ -238,4 +238,4 @@ def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
         if isinstance(source, Measured):
             yield f"Ours: mate bench {source.of(ledger.config.schedule)}."
     if any(isinstance(source, DataOf) for source in sources) and ledger.uses_sample:
-        yield "Ours: the generated sample in place of HybridQA."
+        yield "Ours: the generated sample in place of data that is not named."
