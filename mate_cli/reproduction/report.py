@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -107,6 +108,7 @@ def outcome_latex(outcome: Outcome, caption: str) -> str:
     head, *rows = outcome_grid(outcome)
     columns = "ll" + "r" * (len(head) - 2)
     body = tabulate(rows, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(columns))
+    body = re.sub(r"^(\s*)\[", r"\1{[}", body, flags=re.MULTILINE)  # else an argument of the line break before
     lines = [
         r"\begin{table}",
         r"\centering",
