@@ -11,7 +11,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # What no training imports: linters, and what sweeps and TensorBoard need.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -65,6 +65,17 @@ $(SWEEP)/.ready: pyproject.toml constraints.txt
 
 test-sweep: $(SWEEP)/.ready ## real sweeps on Ray, submitit and local processes; TensorBoard
 	OMP_NUM_THREADS=1 $(SWEEP)/bin/python -m pytest -n 0 -m "sweep or slow" tests/sweep tests/training/test_tracking.py
+
+test-tex: $(READY) ## compile the LaTeX of every table; needs pdflatex with booktabs
+	@command -v pdflatex >/dev/null && kpsewhich booktabs.sty >/dev/null || { \
+		echo "make test-tex needs pdflatex with booktabs (Debian: apt-get install texlive-latex-recommended)"; exit 1; }
+	$(VENV)/bin/python -m pytest -n 0 -m tex
+
+test-browser: $(READY) ## open the pages of mate report in headless Chromium; screenshots go to build/screenshots
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+		echo "make test-browser needs Chromium (Debian: apt-get install chromium chromium-driver)"; exit 1; }
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt selenium
+	$(VENV)/bin/python -m pytest -n 0 -m browser
 
 lint: $(READY) ## ruff
 	$(VENV)/bin/ruff check .

@@ -25,6 +25,7 @@ from mate_cli.config_bench import BenchConfig
 from mate_cli.config_hardware import HardwareConfig
 from mate_cli.config_model import BENCH_HEADS, HEADS, BackboneConfig, ModelConfig
 from mate_cli.config_paths import PathsConfig
+from mate_cli.config_report import ReportConfig
 from mate_cli.config_reproduce import ReproduceConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
 from mate_cli.config_runs import OUTPUTS, RunsConfig
@@ -308,6 +309,7 @@ ROOTS: dict[str, type] = {
     "export": ExportConfig,
     "runs": RunsConfig,
     "reproduce": ReproduceConfig,
+    "report": ReportConfig,
 }
 
 

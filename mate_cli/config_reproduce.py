@@ -15,15 +15,16 @@ SCHEDULES = ("paper", "small", "laptop", "smoke")
 
 @dataclass
 class DataConfig:
-    """Where the data of the tasks is; what is not named here, rows that need it are left out for."""
+    """Where the data of the tasks is; rows that need what is not named are left out.
+
+    With ``schedule=smoke`` the generated sample, in the layout of each, stands for what is not named.
+    """
 
     hybridqa: str | None = key(None, "folder of HybridQA; null with schedule=smoke: the generated sample", text=True)
-    sqa: str | None = key(None, "folder of SQA", text=True)
-    wtq: str | None = key(None, "folder of WikiTableQuestions", text=True)
-    tabfact: str | None = key(None, "folder of TabFact", text=True)
-    tables: str | None = key(
-        None, "folder of tables to pre-train on; null with schedule=smoke: those of the generated sample", text=True
-    )
+    sqa: str | None = key(None, "folder of SQA; null as hybridqa", text=True)
+    wtq: str | None = key(None, "folder of WikiTableQuestions; null as hybridqa", text=True)
+    tabfact: str | None = key(None, "folder of TabFact; null as hybridqa", text=True)
+    tables: str | None = key(None, "folder of tables to pre-train on; null as hybridqa", text=True)
 
 
 @dataclass

@@ -16,6 +16,7 @@ COMMANDS = (
     "analyze",
     "reproduce",
     "runs",
+    "report",
     "export",
     "ls",
     "doctor",
@@ -101,6 +102,13 @@ EXAMPLES = {
         ("mate runs where=task=hybridqa,model=mate*,state=done", "some of them; output=json gives all that is known"),
         ("mate runs compare=[runs/sample/a,runs/sample/b]", "what differs in their settings and in their scores"),
         ("mate runs remove=[runs/sample/a] confirm=true", "delete a run"),
+    ),
+    "report": (
+        ("mate report", "report.html: every run of ./runs, and the tables that mate reproduce wrote"),
+        (
+            "mate report where=task=hybridqa tables=[reproduced,bench,analysis] to=hybridqa.html",
+            "some runs, more tables",
+        ),
     ),
     "export": (
         ("mate export run=runs/my-run to=my-model", "config, weights, tokeniser, model card: a folder to share"),

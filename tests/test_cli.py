@@ -105,14 +105,14 @@ def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixtur
         (
             ["trian"],
             "unknown command 'trian': did you mean mate train? "
-            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor, "
-            "completion",
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, report, export, ls, "
+            "doctor, completion",
         ),
         (
             ["xyz"],
             "unknown command 'xyz': "
-            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, export, ls, doctor, "
-            "completion",
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, report, export, ls, "
+            "doctor, completion",
         ),
         (
             ["ls", "modls"],

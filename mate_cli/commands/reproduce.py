@@ -83,12 +83,13 @@ def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
 
     from mate_cli.reproduction.figures import draw
     from mate_cli.reproduction.outcome import outcome
-    from mate_cli.reproduction.report import agreement_table, caption_of, outcome_table, rank_lines, write_outcome
+    from mate_cli.reproduction.report import agreement_table, caption_of, outcome_tables, rank_lines, write_outcome
 
     folder, found = Path(ledger.config.to), outcome(experiment, ledger.config, ledger)
     caption = caption_of(found, ledger)
-    if found.rows:
-        console.print(outcome_table(found, caption))
+    for table in outcome_tables(found):
+        console.print(table)
+    console.print(caption, highlight=False, markup=False)
     for line in rank_lines(found):
         console.print(line, highlight=False, markup=False)
     order = agreement_table(found)

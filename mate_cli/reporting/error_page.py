@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
 from mate_cli.metrics.near_miss import MISSES
+from mate_cli.reporting.templates import render
 from mate_cli.tables.table import Coordinate
 
 MAX_ROWS = 60
@@ -21,12 +21,7 @@ _AROUND, _SCORES = 2, 5
 
 def error_page(errors: Errors, title: str) -> str:
     """The page; every text of the data is escaped by the template engine."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    loader = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    cases = [case_view(answer) for answer in errors.sample]
-    return environment.get_template("errors.html").render(title=title, errors=errors, cases=cases)
+    return render("errors.html", title=title, errors=errors, cases=[case_view(answer) for answer in errors.sample])
 
 
 def case_view(answer: WrongAnswer) -> dict[str, Any]:

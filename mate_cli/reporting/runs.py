@@ -57,10 +57,10 @@ def runs_table(runs: Sequence[RunRecord]) -> RichTable:
 
 def compared(runs: Sequence[RunRecord]) -> dict[str, dict[str, list[Any]]]:
     """What differs between runs: of their configurations and circumstances, and their scores, a value for each run."""
-    configs = [_settings(run) for run in runs]
+    configs = [settings_of(run) for run in runs]
     settings = {name: [own.get(name) for own in configs] for own in configs for name in own}
     facts = [_facts(run) for run in runs]
-    scores = [_scores(run) for run in runs]
+    scores = [scores_of(run) for run in runs]
     return {
         "config": {name: values for name, values in sorted(settings.items()) if _differ(values)},
         "facts": {name: values for name in facts[0] if _differ(values := [own[name] for own in facts])},
@@ -131,6 +131,23 @@ def remove_run(path: Path) -> None:
         raise UserError(f"cannot remove {path}: {error.strerror}", exit_code=1) from error
 
 
+def settings_of(run: RunRecord) -> dict[str, Any]:
+    """What decides the run; of the schedules, the one it followed."""
+    plain = {name: value for name, value in run.config.items() if name not in _TOLD_ELSEWHERE}
+    plain["task"] = {name: value for name, value in run.config["task"].items() if name != "schedules"}
+    return leaves(plain | {"schedule": run.schedule, "steps": run.config["task"]["schedules"].get(run.schedule, {})})
+
+
+def scores_of(run: RunRecord) -> dict[str, float]:
+    """The model's own scores by split and measure, from 0 to 1, without intervals and counts."""
+    found = {}
+    for name, value in leaves(run.metrics).items():
+        parts = name.split(".")
+        if isinstance(value, float) and "model" in parts[1:-1] and not set(parts) & set(_NO_SCORES):
+            found[".".join(part for part in parts if part not in ("model", "mean"))] = value
+    return found
+
+
 def duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
@@ -160,13 +177,6 @@ def _score(run: RunRecord) -> str:
     return "–" if run.headline is None else f"{run.headline[0]} {100 * run.headline[1]:.1f}"
 
 
-def _settings(run: RunRecord) -> dict[str, Any]:
-    """What decides the run; of the schedules, the one it followed."""
-    plain = {name: value for name, value in run.config.items() if name not in _TOLD_ELSEWHERE}
-    plain["task"] = {name: value for name, value in run.config["task"].items() if name != "schedules"}
-    return leaves(plain | {"schedule": run.schedule, "steps": run.config["task"]["schedules"].get(run.schedule, {})})
-
-
 def _facts(run: RunRecord) -> dict[str, Any]:
     packages = run.environment.get("packages", {})
     return {
@@ -179,16 +189,6 @@ def _facts(run: RunRecord) -> dict[str, Any]:
         "time": duration(run.status.get("seconds")),
         "tokens": count(run.tokens),
     }
-
-
-def _scores(run: RunRecord) -> dict[str, float]:
-    """The model's own scores by split, without intervals and counts."""
-    found = {}
-    for name, value in leaves(run.metrics).items():
-        parts = name.split(".")
-        if isinstance(value, float) and not set(parts) & set(_NO_SCORES) and not parts[1].endswith("interval"):
-            found[".".join(part for part in parts if part not in ("model", "mean"))] = value
-    return found
 
 
 def _differ(values: Sequence[Any]) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mate_cli.reproduction.steps import Training
 
 _SAMPLE = TaskConfig(name="sample", reader="sample")
-_CORPUS = "WikiTables-WithLinks"  # where the sample's layout keeps its tables
+_OF_SAMPLE = "hybridqa"  # whose layout the sample has; the others are below it, under their names
 
 
 class Ledger:
@@ -99,9 +99,9 @@ class Ledger:
     def data_dir(self, key: str) -> str | None:
         """The folder of the data that ``data.KEY`` names; with ``schedule=smoke`` the sample's; None without either."""
         given: str | None = getattr(self.config.data, key)
-        if given is not None or self.config.schedule != "smoke" or key not in ("hybridqa", "tables"):
+        if given is not None or self.config.schedule != "smoke":
             return given
-        return str(self._sample / _CORPUS if key == "tables" else self._sample)
+        return str(self._sample if key == _OF_SAMPLE else self._sample / key)
 
     @functools.cached_property
     def _sample(self) -> Path:
@@ -109,8 +109,8 @@ class Ledger:
 
     @property
     def uses_sample(self) -> bool:
-        """Whether generated data stands in for HybridQA."""
-        return self.config.data.hybridqa is None and self.config.schedule == "smoke"
+        """Whether generated data stands in for any of the paper's."""
+        return self.config.schedule == "smoke" and None in to_plain(self.config.data).values()
 
     @property
     def backbone_words(self) -> tuple[str, ...]:

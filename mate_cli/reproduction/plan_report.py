@@ -42,7 +42,7 @@ def plan_summary(planned: Sequence[Planned], ledger: Ledger) -> list[str]:
         others = f", and what nothing is known of: {unknown}" if unknown else ""
         lines.append(f"to do: {_amount(_total(known))}{others}")
     if ledger.uses_sample:
-        lines.append("data: the generated sample stands in for HybridQA; data.hybridqa=FOLDER takes the release")
+        lines.append("data: the generated sample in place of what data.NAME=FOLDER does not name")
     return lines
 
 
@@ -54,7 +54,7 @@ def circumstances(ledger: Ledger) -> str:
     if not config.pretrain:
         parts.append("no pre-training on tables")
     if ledger.uses_sample:
-        parts.append("the generated sample in place of HybridQA")
+        parts.append("the generated sample in place of data that is not named")
     if config.words:
         parts.append(config.words)
     return ", ".join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from mate_cli.training.run_folder import write_text, written_to
 
 _NOTHING = "–"
 _MIXED = "†"
+_AT_ONCE = 6  # columns that a terminal has room for
 _AGREEMENT = ("column", "row", "reference less row, paper", "ours", "95% over seeds", "n", "sign")
 
 _CSV = ("row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code")
@@ -28,17 +30,20 @@ _CSV = ("row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_e
 Grid = list[list[str]]
 
 
-def outcome_table(outcome: Outcome, caption: str) -> RichTable:
-    """The rows, each with ours, the paper's and the difference below each other."""
-    table = RichTable(title=Text(_title(outcome.experiment)), caption=Text(caption), caption_justify="left")
-    head, *rows = outcome_grid(outcome)
-    for number, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if number < 2 else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-        if row[1] in ("difference", ""):
-            table.add_section()
-    return table
+def outcome_tables(outcome: Outcome) -> Iterator[RichTable]:
+    """The rows, each with ours, the paper's and the difference below each other; of many columns, several tables."""
+    lead = 3 if outcome.is_trained else 2
+    grid = outcome_grid(outcome)
+    for start in range(lead, len(grid[0]), _AT_ONCE):
+        head, *rows = ([*line[:lead], *line[start : start + _AT_ONCE]] for line in grid)
+        table = RichTable(title=Text(_title(outcome.experiment)))
+        for number, name in enumerate(head):
+            table.add_column(Text(name), justify="left" if number < 2 else "right", no_wrap=number == 1)
+        for row in rows:
+            table.add_row(*map(Text, row))
+            if row[1] == "difference":
+                table.add_section()
+        yield table
 
 
 def agreement_table(outcome: Outcome) -> RichTable | None:
@@ -99,14 +104,16 @@ def outcome_markdown(outcome: Outcome, caption: str, figures: Sequence[Path]) ->
 
 
 def outcome_latex(outcome: Outcome, caption: str) -> str:
-    """A table environment for the package booktabs; it says no more than the Markdown."""
+    """A table environment for the packages booktabs and graphicx, no wider than the text; as the Markdown says it."""
     head, *rows = outcome_grid(outcome)
     columns = "ll" + "r" * (len(head) - 2)
     body = tabulate(rows, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(columns))
+    body = re.sub(r"^(\s*)\[", r"\1{[}", body, flags=re.MULTILINE)  # else an argument of the line break before
     lines = [
         r"\begin{table}",
         r"\centering",
-        body,
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        f"{body}}}",
         rf"\caption{{{_in_latex(_title(outcome.experiment))}. {_in_latex(caption)}}}",
         rf"\label{{tab:{outcome.experiment.name}}}",
         r"\end{table}",
@@ -118,9 +125,7 @@ def outcome_csv(outcome: Outcome) -> str:
     """One line for each row and column, unrounded."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code"]
-    )
+    writer.writerow(_CSV)
     for row in outcome.rows:
         for name, cell in row.cells.items():
             writer.writerow([row.row.name, name, *_csv_values(cell), " ".join(row.codes)])
@@ -200,6 +205,8 @@ _LATEX = str.maketrans(
         "^": r"\^{}",
         "~": r"\~{}",
         "²": r"\textsuperscript{2}",
+        "|": r"\textbar{}",
+        **{sign: rf"\ensuremath{{{sign}}}" for sign in "<>"},
         **{letter: rf"\{letter}" for letter in "&%$#_{}"},
     }
 )
@@ -233,4 +240,4 @@ def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
         if isinstance(source, Measured):
             yield f"Ours: mate bench {source.of(ledger.config.schedule)}."
     if any(isinstance(source, DataOf) for source in sources) and ledger.uses_sample:
-        yield "Ours: the generated sample in place of HybridQA."
+        yield "Ours: the generated sample in place of data that is not named."

@@ -25,7 +25,8 @@ BENCH = {
         {"model": "hf_tapas", "length": 2048, "speedup": {}},
     ],
 }
-POINT = {"size": "base", "batch": 1, "layout": "grid", "mode": "forward", "dtype": "fp32"}
+POINT = {"size": "base", "layers": 2, "batch": 1, "layout": "grid", "mode": "forward"}
+POINT |= {"dtype": "fp32", "device": "cpu", "seed": 0}
 COUNTS = {
     "train": {"questions": 9, "subsets": {"passage": 5, "table": 4}},
     "test": {"questions": 2, "subsets": {}},

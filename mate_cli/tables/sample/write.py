@@ -14,6 +14,7 @@ from mate_cli.tables.answer_match import AnswerFinder, AnswerMatch
 from mate_cli.tables.sample.domains import DOMAINS
 from mate_cli.tables.sample.names import Names
 from mate_cli.tables.sample.questions import Asked, ask_all
+from mate_cli.tables.sample.releases import write_releases
 from mate_cli.tables.sample.world import World, build_world
 from mate_cli.tables.table import Cell, Coordinate, Table
 
@@ -35,7 +36,8 @@ def write_sample(folder: Path, seed: int = 0) -> None:
     """Write train, dev and test below ``folder``: about 1,050, 170 and 170 questions, the same for a seed.
 
     No name of a table or passage occurs in two tables, so the splits share no entity. test.json is blind as
-    in the release; test.traced.json holds its answers.
+    in the release; test.traced.json holds its answers. Beside it stand the look-ups in other layouts
+    (``releases``).
 
     Raises:
         OSError: ``folder`` cannot be written.
@@ -46,6 +48,7 @@ def write_sample(folder: Path, seed: int = 0) -> None:
         entries = list(_write_split(folder, split, tables, names, random))
         random.shuffle(entries)
         _write_questions(folder, split, entries)
+    write_releases(folder)
 
 
 def _write_split(folder: Path, split: str, tables: int, names: Names, random: Random) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,107 @@
+"""Pictures of runs, as SVG: the scores of those of one task, and how one of them learned."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mate_cli.metrics.seeds import spread
+from mate_cli.reporting.run_records import RunRecord
+
+_MOST_POINTS = 200  # of a curve: more are averaged
+_KINDS = ("model", "ablation", "backbone", "schedule")
+_STYLE = {"font.size": 8, "svg.hashsalt": "mate", "text.parse_math": False}
+
+Curve = list[tuple[float, float]]
+"""Steps and values."""
+
+
+def score_picture(runs: Iterable[RunRecord]) -> bytes | None:
+    """The scores of the runs of a task, those that differ by the seed alone in one line; None of less than two lines.
+
+    A dot is a run, the stroke their median, the bar half the interquartile range to each side.
+    """
+    scored = [(run, run.headline) for run in runs if run.headline is not None]
+    differing = [name for name in _KINDS if len({run.columns[name] for run, _ in scored}) > 1]
+    scores: dict[str, list[float]] = {}
+    for run, (_, score) in scored:
+        scores.setdefault(", ".join(run.columns[name] for name in differing), []).append(100 * score)
+    if len(scores) < 2:
+        return None
+    measure, size = scored[0][1][0], (6, 0.8 + 0.25 * len(scores))
+    return _drawn(size, lambda figure: _score_lines(figure.subplots(), scores, measure))
+
+
+def curve_picture(run: RunRecord) -> bytes | None:
+    """The loss of a run by step, averaged where steps are many, and its scores on dev; None where none is known."""
+    curves = {name: curve for name, curve in learning_curves(run.path / "metrics.csv").items() if len(curve) > 1}
+    if not curves:
+        return None
+    return _drawn((6, 0.6 + 1.4 * len(curves)), lambda figure: _panels(figure, curves))
+
+
+def learning_curves(file: Path) -> dict[str, Curve]:
+    """The loss and the scores on dev that training logged; what a kill tore from the file's end is left out."""
+    found: dict[str, Curve] = {}
+    try:
+        lines = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
+    except (OSError, ValueError):
+        return found
+    for line in lines:
+        for name, text in line.items():
+            if name is not None and (name == "loss" or name.startswith("dev_")):
+                found.setdefault(name, []).extend(_point(line.get("step"), text))
+    return found
+
+
+def averaged(curve: Curve, most: int = _MOST_POINTS) -> Curve:
+    """At most so many points, each the mean of as many neighbours."""
+    size = math.ceil(len(curve) / most) if curve else 1
+    parts = (curve[start : start + size] for start in range(0, len(curve), size))
+    return [(sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part)) for part in parts]
+
+
+def _point(step: str | None, value: str | None) -> Iterator[tuple[float, float]]:
+    try:
+        point = float(step or ""), float(value or "")
+    except ValueError:
+        return
+    if all(map(math.isfinite, point)):
+        yield point
+
+
+def _score_lines(axes: Axes, scores: Mapping[str, Sequence[float]], measure: str) -> None:
+    for place, own in enumerate(scores.values()):
+        found = spread(own)
+        axes.barh(place, 2 * (found.half_iqr or 0), left=found.median - (found.half_iqr or 0), height=0.5, color="#ccd")
+        axes.plot([found.median] * 2, [place - 0.3, place + 0.3], color="#c85200", linewidth=2)
+        axes.plot(own, [place] * len(own), "o", color="#006ba4", markersize=4)
+    axes.set_yticks(range(len(scores)), list(scores))
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{measure}, per cent")
+    axes.grid(axis="x", alpha=0.3)
+
+
+def _panels(figure: Figure, curves: Mapping[str, Curve]) -> None:
+    panels = figure.subplots(len(curves), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (name, curve) in zip(panels, curves.items(), strict=True):
+        axes.plot(*zip(*averaged(curve), strict=True), color="#006ba4", marker="" if name == "loss" else "o")
+        axes.set_ylabel(name.replace("_", " "))
+        axes.grid(alpha=0.3)
+    panels[-1].set_xlabel("step")
+
+
+def _drawn(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
+    file = io.BytesIO()
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()

@@ -1,0 +1,75 @@
+"""All that has been run as one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mate_cli import __version__
+from mate_cli.reporting.markdown import Document, picture
+from mate_cli.reporting.run_figures import curve_picture, score_picture
+from mate_cli.reporting.run_records import BrokenRecord, RunRecord
+from mate_cli.reporting.runs import count, duration, scores_of, settings_of
+from mate_cli.reporting.templates import render
+
+_SVG = "image/svg+xml"
+
+Anchors = Mapping[Path, str]
+"""The place on the page of each run that it has."""
+
+
+def run_page(runs: Sequence[RunRecord], broken: Sequence[BrokenRecord], tables: Sequence[Document]) -> str:
+    """The page: tables and figures, then the runs by task, then each with its settings, scores and curve."""
+    anchors = {run.path.resolve(): f"run-{number}" for number, run in enumerate(runs, 1)}
+    by_task: dict[str, list[RunRecord]] = {}
+    for run in runs:
+        by_task.setdefault(run.task, []).append(run)
+    return render(
+        "report.html",
+        version=__version__,
+        tables=tables,
+        tasks=[_task(name, own, anchors) for name, own in by_task.items()],
+        broken=broken,
+        number=len(runs),
+        seconds=duration(sum(run.status.get("seconds") or 0 for run in runs)),
+        flops=count(sum(run.flops or 0 for run in runs)),
+    )
+
+
+def _task(name: str, runs: Sequence[RunRecord], anchors: Anchors) -> dict[str, Any]:
+    return {"name": name, "scores": _address(score_picture(runs)), "runs": [_run(run, anchors) for run in runs]}
+
+
+def _run(run: RunRecord, anchors: Anchors) -> dict[str, Any]:
+    return {
+        "anchor": anchors[run.path.resolve()],
+        "columns": {name: value for name, value in run.columns.items() if name != "task"},
+        "score": "–" if run.headline is None else f"{run.headline[0]} {100 * run.headline[1]:.1f}",
+        "time": duration(run.status.get("seconds")),
+        "tokens": count(run.tokens),
+        "facts": dict(_facts(run)),
+        "parents": [(own, anchors.get(Path(own).resolve())) for own in run.parents],
+        "curve": _address(curve_picture(run)),
+        "scores": {name: f"{100 * score:.1f}" for name, score in scores_of(run).items()},
+        "settings": {name: str(value) for name, value in settings_of(run).items() if value is not None},
+    }
+
+
+def _facts(run: RunRecord) -> Iterator[tuple[str, str]]:
+    """What is known of how it came about."""
+    environment = run.environment
+    yield "folder", str(run.path)
+    if "command" in environment:
+        yield "command", shlex.join(["mate", *environment["command"][1:]])
+    yield "ended", str(run.status.get("time", "–"))
+    yield "FLOPs", count(run.flops)
+    device = run.status.get("hardware") or {}
+    yield "device", ", ".join(str(device[name]) for name in ("device", "precision") if device.get(name)) or "–"
+    packages = {"python": environment.get("python"), **environment.get("packages", {})}
+    yield "versions", ", ".join(f"{name} {version}" for name, version in packages.items() if version) or "–"
+
+
+def _address(svg: bytes | None) -> str | None:
+    return None if svg is None else picture(svg, _SVG)
