@@ -1,0 +1,207 @@
+"""kill -9 at random moments: a rerun succeeds, and ends as an undisturbed run does (``make test-kill``).
+
+The moments are drawn with a seed and spread over the life of each command: before a change to its files, some
+milliseconds into one, or after some time; the process alone, or with all that it started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from mate_cli.tables import sample
+from tests.faults.killing import Ended, Kill, descendants, run, start, wait_for_end_of
+from tests.faults.results import check_whole, digests, leftovers
+
+pytestmark = [pytest.mark.kill, pytest.mark.timeout(3600)]
+
+POINTS = {"prepare": 12, "train": 20, "evaluate": 8, "reproduce": 10}
+TINY = ("backbone=tiny", "schedule=smoke")
+STEPS = "task.schedules.smoke"
+TRAIN = (
+    *("train", "task=hybridqa", *TINY, "hardware=cpu", "data_dir=../data", "name=run", "resume=true"),
+    *(f"{STEPS}.steps=14", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1"),
+)
+WORDS = {
+    "prepare": ("prepare", "task=hybridqa", *TINY, "data_dir=../data", "to=counts", "workers=2"),
+    "train": TRAIN,
+    "evaluate": ("evaluate", "run=runs/hybridqa/run", "split=train", "hardware=cpu", "data_dir=../data"),
+    "reproduce": ("reproduce", "what=ratio", "only=1:1", *TINY, "words=hardware=cpu"),
+}
+
+
+@dataclass
+class Tally:
+    """A row of the table: what was tried with a command, and what came of it."""
+
+    kinds: list[str] = field(default_factory=list)
+    whole: int = 0
+    succeeded: int = 0
+    equal: int = 0
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small release of HybridQA, cut out of the generated sample."""
+    import datasets  # noqa: F401
+    import sklearn.feature_extraction.text  # noqa: F401
+
+    folder = tmp_path_factory.mktemp("kill")
+    sample.write_sample(folder / "data")
+    for name, count in (("train.traced.json", 160), ("dev.traced.json", 40), ("test.json", 40)):
+        file = folder / "data" / "released_data" / name
+        file.write_text(json.dumps(json.loads(file.read_text())[:count]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tallies() -> Iterator[dict[str, Tally]]:
+    """Filled by the tests; shown, and kept where ``KILL_TABLE`` names a file, when all are through."""
+    found: dict[str, Tally] = {}
+    started = time.monotonic()
+    yield found
+    lines = list(_table(found, time.monotonic() - started))
+    print("\n" + "\n".join(lines))
+    if "KILL_TABLE" in os.environ:
+        file = Path(os.environ["KILL_TABLE"])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(lines) + "\n")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {"MATE_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+
+
+def kills(command: str, undisturbed: Ended) -> list[Kill]:
+    """Spread evenly: of six, three before a change, two within one, one by time."""
+    draw, number, found = random.Random(f"0 {command}"), POINTS[command], []
+    for place in range(number):
+        share = (place + draw.random()) / number
+        operation = None if place % 6 == 5 else 1 + int(share * undisturbed.operations)
+        delay = share * undisturbed.seconds if operation is None else draw.uniform(0.001, 0.04) * (place % 6 > 2)
+        found.append(Kill(operation, delay, whole=draw.random() < 0.5))
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(place: Path) -> dict[str, Ended]:
+    """All commands but ``reproduce`` in the folder ``whole``, none of them killed; they build on each other."""
+    folder = place / "whole"
+    folder.mkdir()
+    ended = {}
+    for command in ("prepare", "train", "evaluate"):
+        ended[command] = run(WORDS[command], folder, environment(folder))
+        assert ended[command].code == 0, ended[command].log
+        shutil.copytree(folder, place / f"after-{command}")
+    return ended
+
+
+@pytest.mark.parametrize(("command", "before"), [("prepare", None), ("train", "prepare"), ("evaluate", "train")])
+def test_killed_and_run_again(
+    place: Path, undisturbed: dict[str, Ended], tallies: dict[str, Tally], command: str, before: str | None
+) -> None:
+    tally = tallies.setdefault(command, Tally())
+    wanted = digests(place / f"after-{command}")
+    for number, kill in enumerate(kills(command, undisturbed[command])):
+        folder = place / f"{command}-{number}"
+        if before is None:
+            folder.mkdir()
+        else:
+            shutil.copytree(place / f"after-{before}", folder)
+        killed = run(WORDS[command], folder, environment(folder), kill)
+        assert killed.code == -signal.SIGKILL, f"{kill}: it came to its end before\n{killed.log}"
+        tally.kinds.append(kill.kind)
+        assert check_whole(folder) >= 0, kill
+        tally.whole += 1
+        again = run(WORDS[command], folder, environment(folder))
+        assert again.code == 0, f"{kill}: {again.log}"
+        assert "Traceback" not in again.log
+        tally.succeeded += 1
+        assert digests(folder) == wanted, kill
+        assert leftovers(folder) == [], kill
+        tally.equal += 1
+        shutil.rmtree(folder)
+
+
+def test_reproduce_killed_and_run_again(place: Path, tallies: dict[str, Tally]) -> None:
+    """Its trainings are processes of their own: the first is killed, or a training, or all."""
+    tally, draw = tallies.setdefault("reproduce", Tally()), random.Random("0 reproduce")
+    shared = environment(place)
+    folder = place / "reproduce"
+    folder.mkdir()
+    began = time.monotonic()
+    changes = until(start(WORDS["reproduce"], folder, shared), folder, changes=10**9, seconds=600)
+    seconds, wanted = time.monotonic() - began, digests(folder)
+    for number in range(POINTS["reproduce"]):
+        share = (number + draw.random()) / POINTS["reproduce"]
+        by_time = number % 3 == 2
+        folder = place / f"reproduce-{number}"
+        folder.mkdir()
+        process = start(WORDS["reproduce"], folder, shared)
+        limits = {"changes": 10**9, "seconds": share * seconds} if by_time else {"changes": int(share * changes)}
+        until(process, folder, **limits)
+        assert process.poll() is None, "it came to its end before"
+        children = descendants(process.pid)
+        killed = ([process.pid], [process.pid, *children], children or [process.pid])[draw.randrange(3)]
+        for pid in killed:
+            kill_if_there(pid)
+        process.wait()
+        tally.kinds.append("time" if by_time else "operation")
+        check_whole(folder)
+        tally.whole += 1
+        again = start(WORDS["reproduce"], folder, shared)
+        assert again.wait(600) == 0, folder.with_name(f"{folder.name}.log").read_text()
+        tally.succeeded += 1
+        assert digests(folder) == wanted
+        assert leftovers(folder) == []
+        tally.equal += 1
+        for pid in children:
+            wait_for_end_of(pid)  # a training is the first of a session of its own
+        shutil.rmtree(folder)
+
+
+def until(process: os.PathLike[str] | object, folder: Path, changes: int, seconds: float = 600) -> int:
+    """Wait until so many files and folders have been seen, or for some time, or to the end; how many were seen."""
+    seen: set[Path] = set()
+    deadline = time.monotonic() + seconds
+    while process.poll() is None and len(seen) < changes and time.monotonic() < deadline:
+        seen |= set(folder.rglob("*"))
+        time.sleep(0.005)
+    return len(seen)
+
+
+def kill_if_there(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _table(tallies: dict[str, Tally], seconds: float) -> Iterator[str]:
+    yield "| command | points | before a change | within one | by time | files whole | reruns succeeded | results equal |"
+    yield "|---|---|---|---|---|---|---|---|"
+    rows = {**tallies, "all": _sum(tallies)}
+    for command, own in rows.items():
+        kinds = [own.kinds.count(kind) for kind in ("operation", "writing", "time")]
+        cells = [command, len(own.kinds), *kinds, own.whole, own.succeeded, own.equal]
+        yield "| " + " | ".join(map(str, cells)) + " |"
+    yield ""
+    yield f"`make test-kill`, seed 0, {seconds / 60:.0f} minutes."
+
+
+def _sum(tallies: dict[str, Tally]) -> Tally:
+    total = Tally()
+    for own in tallies.values():
+        total.kinds += own.kinds
+        total.whole, total.succeeded = total.whole + own.whole, total.succeeded + own.succeeded
+        total.equal += own.equal
+    return total
