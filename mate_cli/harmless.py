@@ -31,9 +31,7 @@ def code_problem(command: str, override: Override) -> str | None:
     """
     name, text = override.get_key_element().lstrip("+~"), override.input_line
     if name.startswith("hydra") and name not in HYDRA_GROUPS and not name.startswith(_HYDRA_KEYS):
-        return (
-            f"cannot set '{text}': of Hydra's keys only those of hydra.launcher and hydra.sweeper, and hydra.sweep.dir"
-        )
+        return f"cannot set '{text}': of Hydra's keys only hydra.launcher.KEY, hydra.sweeper.KEY and hydra.sweep.dir"
     values = list(override.sweep_iterator()) if override.is_sweep_override() else [override.value()]
     if any(_NAMES_CODE.fullmatch(part) for part in _keys(values)) or (
         name.startswith("hydra") and any(_NAMES_CODE.fullmatch(part) for part in name.split("."))
