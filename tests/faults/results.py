@@ -74,7 +74,7 @@ def _read(path: Path) -> Any:
 def _plain(value: Any) -> str:
     """All numbers of nested containers, bit for bit."""
     if isinstance(value, torch.Tensor):
-        return f"{value.dtype} {list(value.shape)} {_sha(value.contiguous().view(torch.uint8).numpy().tobytes())}"
+        return f"{value.dtype} {list(value.shape)} {_sha(value.float().numpy().tobytes())}"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {_plain(own)}" for name, own in value.items()) + "}"
     if isinstance(value, list | tuple):

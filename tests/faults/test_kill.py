@@ -26,7 +26,7 @@ from tests.faults.results import check_whole, digests, leftovers
 
 pytestmark = [pytest.mark.kill, pytest.mark.timeout(3600)]
 
-POINTS = {"prepare": 12, "train": 20, "evaluate": 8, "reproduce": 10}
+POINTS = {"prepare": 12, "train": 22, "evaluate": 8, "reproduce": 8}
 TINY = ("backbone=tiny", "schedule=smoke")
 STEPS = "task.schedules.smoke"
 TRAIN = (
