@@ -48,10 +48,13 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left in a folder that is held."""
-    for file in folder.glob(".*.tmp"):
-        file.unlink(missing_ok=True)
+def remove_leftovers(folder: Path, pattern: str) -> None:
+    """Remove what killed processes left of files that no other process may be writing now."""
+    for leftover in folder.glob(pattern):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
 
 
 def hold(folder: Path) -> BaseFileLock:

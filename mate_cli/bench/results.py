@@ -26,7 +26,7 @@ from mate_cli.bench.point import Point
 from mate_cli.config import to_plain
 from mate_cli.config_bench import BenchConfig
 from mate_cli.errors import UserError
-from mate_cli.files import hold, write_json
+from mate_cli.files import hold, remove_leftovers, write_json
 from mate_cli.training.run_folder import environment
 
 
@@ -56,6 +56,7 @@ class Results:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = hold(self.folder)
+            remove_leftovers(self.folder, ".*.tmp")
             if file.exists() and resume:
                 self._take_over(file)
             elif file.exists() and not overwrite:

@@ -13,7 +13,7 @@ from rich.console import Console
 from mate_cli.config import EvaluateConfig
 from mate_cli.encoding.source import DrawnSource
 from mate_cli.errors import UserError
-from mate_cli.files import hold, write_json
+from mate_cli.files import hold, remove_leftovers, write_json
 from mate_cli.metrics.cell_selection import KS
 from mate_cli.tables.hybridqa import Gold, read_gold
 from mate_cli.tables.table import Example
@@ -112,6 +112,7 @@ def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
         )
     is_new = make_folder(folder.path, "results folder", "to")
     lock = hold(folder.path)
+    remove_leftovers(folder.path, ".*.tmp")
     try:
         yield
         write_json(identity_file, identity)

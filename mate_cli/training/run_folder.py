@@ -98,7 +98,8 @@ class RunFolder:
         is_new = make_folder(self.path, "run folder", "paths.runs")
         self._lock = hold(self.path)
         try:
-            remove_leftovers(self.path)
+            with self.recording():
+                remove_leftovers(self.path, ".*.tmp")
             if self.config_file.exists() and not overwrite:
                 self._check_going_on(resume, config)
         except BaseException:
@@ -168,10 +169,17 @@ class RunFolder:
             spent["seconds"] = round(self._seconds_before + time.monotonic() - self._started, 1)
         write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **spent, **facts})
 
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Write scores and predictions while no other process does; a run that is trained may be scored, too."""
+        with in_turn(self.path / ".records.lock"):
+            for name in ("metrics", "predictions"):
+                remove_leftovers(self.path, f".{name}*.tmp")
+            yield
+
     def write_metrics(self, split: str, metrics: Mapping[str, Any]) -> None:
-        """Keep the scores of a split beside those of the others, which another process may be writing."""
-        with in_turn(self.path / ".metrics.lock"):
-            write_json(self.metrics_file, {**read_record(self.metrics_file), split: metrics})
+        """Keep the scores of a split beside those of the others."""
+        write_json(self.metrics_file, {**read_record(self.metrics_file), split: metrics})
 
     def write_predictions(self, split: str, predictions: Iterable[Any]) -> None:
         """One JSON object a line and question (dataclasses), in ``predictions-SPLIT.jsonl``."""

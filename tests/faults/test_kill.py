@@ -31,13 +31,14 @@ TINY = ("backbone=tiny", "schedule=smoke")
 STEPS = "task.schedules.smoke"
 TRAIN = (
     *("train", "task=hybridqa", *TINY, "hardware=cpu", "data_dir=../data", "name=run", "resume=true"),
-    *(f"{STEPS}.steps=14", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1"),
+    *(f"{STEPS}.steps=10", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1"),
 )
+DATA = ("data.hybridqa=../data", "data.tables=../data/WikiTables-WithLinks")
 WORDS = {
     "prepare": ("prepare", "task=hybridqa", *TINY, "data_dir=../data", "to=counts", "workers=2"),
     "train": TRAIN,
     "evaluate": ("evaluate", "run=runs/hybridqa/run", "split=train", "hardware=cpu", "data_dir=../data"),
-    "reproduce": ("reproduce", "what=ratio", "only=1:1", *TINY, "words=hardware=cpu"),
+    "reproduce": ("reproduce", "what=ratio", "only=1:1", *TINY, "words=hardware=cpu", *DATA),
 }
 
 
@@ -59,7 +60,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("kill")
     sample.write_sample(folder / "data")
-    for name, count in (("train.traced.json", 160), ("dev.traced.json", 40), ("test.json", 40)):
+    for name, count in (
+        ("train.traced.json", 96),
+        ("dev.traced.json", 16),
+        ("test.traced.json", 16),
+        ("test.json", 16),
+    ):
         file = folder / "data" / "released_data" / name
         file.write_text(json.dumps(json.loads(file.read_text())[:count]))
     return folder

@@ -14,17 +14,34 @@ import torch
 from safetensors.torch import load_file
 
 from mate_cli import files
+from mate_cli.config import PathsConfig, TaskConfig
 from mate_cli.files import hold
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training.callbacks import ProgressReport
+from mate_cli.training.splits import data_folder
 from tests.test_files import file_size_limit
 from tests.training.conftest import TINY, train_once
 
 Mate = Callable[..., int]
 
 STEPS = "task.schedules.smoke"
-RUN = (*TINY, f"{STEPS}.steps=5", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1")
+RUN = (
+    *(*TINY, "task=hybridqa", "data_dir=../few", "name=run"),
+    *(f"{STEPS}.steps=5", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1"),
+)
 SECRET = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    """The first questions of the sample, in the layout of HybridQA, beside the folders of the tests."""
+    sample = data_folder(TaskConfig(name="sample", reader="sample"), None, PathsConfig(cache=str(cache)))
+    folder = tmp_path_factory.getbasetemp() / "few"
+    shutil.copytree(sample, folder)
+    for name, count in (("train.traced.json", 40), ("dev.traced.json", 12)):
+        questions = json.loads((sample / "released_data" / name).read_text())
+        (folder / "released_data" / name).write_text(json.dumps(questions[:count]))
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +50,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("WANDB_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY"):
             patch.setenv(name, SECRET)
-        return train_once(tmp_path_factory, cache, *RUN, "name=run") / "runs" / "sample" / "run"
+        return train_once(tmp_path_factory, cache, *RUN) / "runs" / "hybridqa" / "run"
 
 
 def left(run: Path) -> dict[str, bytes]:
     """What a training leaves that does not tell of time and place, bit for bit."""
-    same = ("metrics.csv", "metrics.json", "predictions-test.jsonl", "best/model.safetensors")
+    same = ("metrics.csv", "metrics.json", "predictions-dev.jsonl", "best/model.safetensors")
     state = torch.load(run / "last.ckpt", weights_only=True)
     tensors = torch.cat([own.flatten() for own in _tensors([state["state_dict"], state["optimizer_states"]])])
     return {name: (run / name).read_bytes() for name in same} | {"last.ckpt": tensors.numpy().tobytes()}
@@ -59,8 +76,8 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_two_runs_are_equal(mate: Mate, undisturbed: Path, tmp_path: Path) -> None:
-    assert mate("train", *RUN, "name=run") == 0
-    assert left(tmp_path / "runs" / "sample" / "run") == left(undisturbed)
+    assert mate("train", *RUN) == 0
+    assert left(tmp_path / "runs" / "hybridqa" / "run") == left(undisturbed)
 
 
 def test_no_secret_is_kept(undisturbed: Path) -> None:
@@ -82,14 +99,14 @@ def test_sigterm_saves_and_the_rest_makes_an_equal_run(
 
     with monkeypatch.context() as patch:
         patch.setattr(ProgressReport, "on_train_batch_end", stop)
-        assert mate("train", *RUN, "name=run") == 75
+        assert mate("train", *RUN) == 75
     assert capsys.readouterr().err.splitlines()[-1].startswith("stopped by SIGTERM; the same command goes on")
-    run = tmp_path / "runs" / "sample" / "run"
+    run = tmp_path / "runs" / "hybridqa" / "run"
     status = json.loads((run / "status.json").read_text())
     assert (status["state"], status["step"]) == ("interrupted", 3)
     with (run / "metrics.csv").open("a") as file:
         file.write("0.1,0.2,0.")  # a line that a kill cut off
-    assert mate("train", *RUN, "name=run", "resume=true") == 0
+    assert mate("train", *RUN, "resume=true") == 0
     assert left(run) == left(undisturbed)
 
 
@@ -107,8 +124,8 @@ def test_a_loss_that_is_no_number_stops_and_its_batch_is_kept(
         return losses(self, logits, batch) * torch.tensor([1.0, 1.0, wrong, 1.0])
 
     monkeypatch.setattr(CellSelection, "losses", spoilt)
-    assert mate("train", *RUN, "name=run", "hardware.micro_batch=4") == 1
-    error, run = one_line(capsys), tmp_path / "runs" / "sample" / "run"
+    assert mate("train", *RUN, "hardware.micro_batch=4") == 1
+    error, run = one_line(capsys), tmp_path / "runs" / "hybridqa" / "run"
     assert f"step 3: the loss is {wrong}, by {seen[5].ids[2]};" in error
     assert "not-finite/step-3-rank-0.json" in error
     record = json.loads((run / "not-finite" / "step-3-rank-0.json").read_text())
@@ -134,7 +151,7 @@ def test_a_gradient_that_is_no_number_stops_too(
         return own + (own - own.detach()).clamp(min=0).sqrt()  # 0, with a slope that is infinite
 
     monkeypatch.setattr(CellSelection, "losses", spoilt)
-    assert mate("train", *RUN, "name=run", f"{STEPS}.clip_norm=1.0") == 1
+    assert mate("train", *RUN, f"{STEPS}.clip_norm=1.0") == 1
     error = one_line(capsys)
     assert "step 1: the gradient is nan, and the losses of all examples are finite" in error
 
@@ -143,9 +160,9 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(
     mate: Mate, undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No file may grow beyond 200 kB: the first checkpoint does not fit."""
-    run = tmp_path / "runs" / "sample" / "run"
+    run = tmp_path / "runs" / "hybridqa" / "run"
     with file_size_limit(200_000):
-        assert mate("train", *RUN, "name=run") == 1
+        assert mate("train", *RUN) == 1
     assert f"cannot write to {run.relative_to(tmp_path)}: a limit on the size of files" in one_line(capsys)
     assert sorted(path.name for path in run.iterdir()) == [
         ".lock",
@@ -155,7 +172,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(
         "status.json",
     ]
     assert json.loads((run / "status.json").read_text())["state"] == "failed"
-    assert mate("train", *RUN, "name=run", "resume=true") == 0
+    assert mate("train", *RUN, "resume=true") == 0
     assert left(run) == left(undisturbed)
 
 
@@ -173,7 +190,7 @@ def test_a_run_folder_in_use(
 ) -> None:
     monkeypatch.setattr(files, "_PATIENCE", 0.1)
     before = (undisturbed / "status.json").read_bytes()
-    words = (f"paths.runs={undisturbed.parents[1]}", "name=run")
+    words = (f"paths.runs={undisturbed.parents[1]}",)
     lock = hold(undisturbed)
     for how in ("resume=true", "overwrite=true"):
         assert mate("train", *RUN, *words, how) == 75
@@ -192,7 +209,7 @@ class Malice:
 def test_a_state_that_is_not_ours_is_refused(
     mate: Mate, undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    run = tmp_path / "runs" / "sample" / "run"
+    run = tmp_path / "runs" / "hybridqa" / "run"
     shutil.copytree(undisturbed, run)
     if kind == "cut short":
         content = (run / "last.ckpt").read_bytes()
@@ -200,7 +217,7 @@ def test_a_state_that_is_not_ours_is_refused(
     else:
         torch.save({"state_dict": Malice() if kind == "malice" else 1}, run / "last.ckpt")
     weights = (run / "best" / "model.safetensors").read_bytes()
-    assert mate("train", *RUN, "name=run", "resume=true") == 2
+    assert mate("train", *RUN, "resume=true") == 2
     assert "no state of a training that can be read" in one_line(capsys)
     assert not (tmp_path / "ran").exists()
     assert (run / "best" / "model.safetensors").read_bytes() == weights
@@ -210,7 +227,7 @@ def test_a_state_that_is_not_ours_is_refused(
 def test_a_removed_cache_is_made_again(
     mate: Mate, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(undisturbed, tmp_path / "runs" / "sample" / "run")
+    shutil.copytree(undisturbed, tmp_path / "runs" / "hybridqa" / "run")
     monkeypatch.setenv("MATE_CACHE", str(tmp_path / "gone"))
-    assert mate("train", *RUN, "name=run", "resume=true") == 0
-    assert left(tmp_path / "runs" / "sample" / "run") == left(undisturbed)
+    assert mate("train", *RUN, "resume=true") == 0
+    assert left(tmp_path / "runs" / "hybridqa" / "run") == left(undisturbed)
