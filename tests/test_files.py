@@ -78,9 +78,10 @@ def test_a_folder_is_held_until_its_process_is_killed_even_where_a_child_lives_o
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     (child,) = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
-    with monkeypatch.context() as patch, pytest.raises(UserError, match="in use by another process") as caught:
+    with monkeypatch.context() as patch:
         patch.setattr(files, "_PATIENCE", 0.2)
-        hold(tmp_path)
+        with pytest.raises(UserError, match="in use by another process") as caught:
+            hold(tmp_path)
     assert caught.value.exit_code == TRY_AGAIN
     process.kill()
     process.wait()
@@ -117,8 +118,13 @@ def test_of_several_processes_one_makes_a_folder_and_the_others_find_it(tmp_path
 
 def test_a_folder_that_fails_is_not_there(tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "kind" / "name"
-    with pytest.raises(KeyboardInterrupt), made_once(folder) as partial:
-        assert partial is not None
-        (partial / "file").write_text("half")
-        raise KeyboardInterrupt
+
+    def make() -> None:
+        with made_once(folder) as partial:
+            assert partial is not None
+            (partial / "file").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make()
     assert list(folder.parent.iterdir()) == []

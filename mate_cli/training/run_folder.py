@@ -237,6 +237,7 @@ def written_to(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(folder, ".*.[0-9]*.tmp")
         yield
     except OSError as error:
         raise UserError(f"cannot write to {folder} ({disk_reason(error)}); set to=FOLDER", exit_code=1) from error

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 import os
 import signal
-import subprocess
+import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).parents[2]
-DEADLINE = 600.0
 _CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
+WHOM = ("first", "all", "children")
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,12 @@ class Kill:
     Attributes:
         operation: before the so-manieth change to the files below the working folder, ``delay`` seconds later; None:
             ``delay`` seconds after the start.
-        whole: with all processes that it started, which else are left to themselves.
+        whom: the first process, which leaves those that it started to themselves; all of them; or all but the first.
     """
 
     operation: int | None
     delay: float
-    whole: bool
+    whom: str
 
     @property
     def kind(self) -> str:
@@ -38,109 +40,58 @@ class Kill:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit code, negative where it was killed; the changes it made, and how long it took."""
+    """How a command ended.
+
+    Attributes:
+        code: its exit code, negative where it was killed; operations: the changes that it made; children: the processes
+            that it had when it was killed.
+    """
 
     code: int
     operations: int
     seconds: float
     log: str
+    children: list[int]
 
 
 def run(words: Sequence[str], folder: Path, environment: Mapping[str, str], kill: Kill | None = None) -> Ended:
-    """``mate WORDS`` in a fork of this process, which has imported everything already, in ``folder``."""
+    """``mate WORDS`` in ``folder``, in a fork of this process, which has imported everything already."""
     seen, ready = os.pipe()
     log, started = folder.with_name(f"{folder.name}.log"), time.monotonic()
+    count = mmap.mmap(-1, 8)  # shared with the forks
     pid = os.fork()
     if pid == 0:
         os.close(seen)
-        _be_mate(words, folder, environment, log, ready, None if kill is None else kill.operation)
+        counted = _Counted(str(folder), count, None if kill is None else kill.operation, ready)
+        _be_mate(words, folder, environment, log, counted)
     os.close(ready)
-    counted = _killed_or_done(pid, seen, kill)
+    children = [] if kill is None else _killed(pid, seen, kill)
+    os.close(seen)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    wait_for_end_of(pid)
-    return Ended(code, counted, time.monotonic() - started, log.read_text(errors="replace"))
+    said = log.read_text(errors="replace")
+    return Ended(code, struct.unpack("q", count)[0], time.monotonic() - started, said, children)
 
 
-def wait_for_end_of(session: int) -> None:
-    """Until no process of a session is left: those of a killed one must end by themselves."""
-    deadline = time.monotonic() + 30
-    while left := members(session):
-        assert time.monotonic() < deadline, f"processes {left} outlived the one that started them"
-        time.sleep(0.05)
+class _Counted:
+    """Counts the changes that a command is about to make to the files below a folder, and tells when it is the one."""
 
+    def __init__(self, folder: str, count: mmap.mmap, operation: int | None, ready: int) -> None:
+        self.folder, self.count, self.operation, self.ready = folder, count, operation, ready
+        self.process = os.getpid()
 
-def members(session: int) -> list[int]:
-    """The living processes of a session."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, own = stat.read_text().rpartition(")")[2].split()[:4]
-        except OSError:
-            continue
-        if int(own) == session and state != "Z":
-            found.append(int(stat.parent.name))
-    return found
+    def watch(self) -> None:
+        """From now on, in this process."""
+        self.process = os.getpid()
 
-
-def descendants(pid: int) -> list[int]:
-    """All processes that a process started, and those that they started."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found, new = [], [pid]
-    while new:
-        new = [child for child, parent in parents.items() if parent in new]
-        found += new
-    return found
-
-
-def _be_mate(
-    words: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path, ready: int, operation: int | None
-) -> None:
-    code = 99
-    try:
-        os.setsid()
-        os.chdir(folder)
-        os.environ.update(environment)
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
-        count = _count_changes(str(folder), lambda number: _stop_at(number, operation, ready))
-        from mate_cli.cli import main
-
-        code = main(list(words))
-        os.write(ready, f"{count()}\n".encode())
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _stop_at(number: int, operation: int | None, ready: int) -> None:
-    """Tell the one that kills; it has come to it before the operation is done, or a moment after."""
-    if number == operation:
-        os.write(ready, b"now\n")
-        time.sleep(0.002)
-
-
-def _count_changes(folder: str, act: Callable[[int], None]) -> Callable[[], int]:
-    """Call ``act`` with the number of each change to the files below a folder that this process is about to make."""
-    own, count = os.getpid(), 0
-
-    def hook(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal count
-        if os.getpid() == own and _is_change(event, arguments, folder):
-            count += 1
-            act(count)
-
-    sys.addaudithook(hook)
-    return lambda: count
+    def hook(self, event: str, arguments: tuple[object, ...]) -> None:
+        """For ``sys.addaudithook``; forks that only work for a command are not watched."""
+        if os.getpid() != self.process or not _is_change(event, arguments, self.folder):
+            return
+        number = struct.unpack("q", self.count)[0] + 1
+        self.count[:] = struct.pack("q", number)
+        if number == self.operation:
+            os.write(self.ready, b"now")
+            time.sleep(0.002)
 
 
 def _is_change(event: str, arguments: tuple[object, ...], folder: str) -> bool:
@@ -154,32 +105,96 @@ def _is_change(event: str, arguments: tuple[object, ...], folder: str) -> bool:
     return isinstance(path, str | os.PathLike) and os.path.abspath(path).startswith(folder)
 
 
-def _killed_or_done(pid: int, seen: int, kill: Kill | None) -> int:
-    """Kill at the moment; the number of changes where it came to its end."""
-    with open(seen, "rb", buffering=0) as pipe:
-        if kill is not None and kill.operation is None:
-            time.sleep(kill.delay)
-            _kill(pid, kill.whole)
-        told = pipe.readline()
-        if told == b"now\n" and kill is not None:
-            time.sleep(kill.delay)
-            _kill(pid, kill.whole)
-            told = pipe.readline()
-    return int(told or 0)
+def _be_mate(words: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path, counted: _Counted) -> None:
+    os.chdir(folder)
+    sys.addaudithook(counted.hook)
+
+    class Forked:
+        """In the place of ``Popen``: a step of mate reproduce as a fork, whose imports are there."""
+
+        def __init__(self, command: Sequence[str], *, stdout: Any, env: Mapping[str, str], **_: Any) -> None:
+            self.pid = os.fork()
+            if self.pid == 0:
+                counted.watch()
+                _run(command[3:], env, stdout.fileno())
+
+        def wait(self) -> int:
+            return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+        def send_signal(self, number: int) -> None:
+            os.kill(self.pid, number)
+
+    from mate_cli.reproduction import children
+
+    children.subprocess.Popen = Forked  # type: ignore[misc, assignment]
+    _run(words, environment, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
 
 
-def _kill(pid: int, whole: bool) -> None:
-    (os.killpg if whole else os.kill)(pid, signal.SIGKILL)
+def _run(words: Sequence[str], environment: Mapping[str, str], out: int) -> None:
+    """Be ``mate WORDS`` to the end of this process."""
+    code = 99
+    try:
+        from hydra.core.global_hydra import GlobalHydra
+
+        from mate_cli.cli import main
+
+        os.setsid()
+        os.environ.update(environment)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        GlobalHydra.instance().clear()
+        code = main(list(words))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
-def start(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """``mate WORDS`` as a process of its own, whose children are such too."""
-    with folder.with_name(f"{folder.name}.log").open("wb") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "mate_cli", *words],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+def _killed(pid: int, seen: int, kill: Kill) -> list[int]:
+    """Kill at the moment; the processes that the command had started, none where it came to its end before."""
+    if kill.operation is not None and os.read(seen, 3) != b"now":
+        return []
+    time.sleep(kill.delay)
+    children = _descendants(pid)
+    chosen = {"first": [pid], "all": [pid, *children], "children": children or [pid]}[kill.whom]
+    for own in chosen:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(own, signal.SIGKILL)
+    return children
+
+
+def wait_for_the_end_of(pids: Iterable[int]) -> None:
+    """Of processes whose first one is gone: they must end by themselves."""
+    deadline = time.monotonic() + 60
+    while left := [pid for pid in pids if _is_there(pid)]:
+        assert time.monotonic() < deadline, f"processes {left} outlived the one that started them"
+        time.sleep(0.05)
+
+
+def _is_there(pid: int) -> bool:
+    return (_stat(pid) or ["Z"])[0] != "Z"
+
+
+def _descendants(pid: int) -> list[int]:
+    """All processes that a process started, and those that they started."""
+    known = {own: _stat(own) for own in map(int, filter(str.isdigit, os.listdir("/proc")))}
+    found: list[int] = []
+    new = [pid]
+    while new:
+        new = [own for own, stat in known.items() if stat and int(stat[1]) in new]
+        found += new
+    return found
+
+
+def _stat(pid: int) -> list[str] | None:
+    """State, parent, ... of a process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None

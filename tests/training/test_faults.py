@@ -26,7 +26,7 @@ Mate = Callable[..., int]
 
 STEPS = "task.schedules.smoke"
 RUN = (
-    *(*TINY, "task=hybridqa", "data_dir=../few", "name=run"),
+    *(*TINY, "task=hybridqa", "data_dir=../few", "name=run", "hardware.workers=0"),
     *(f"{STEPS}.steps=5", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1"),
 )
 SECRET = "0123456789abcdef0123456789abcdef01234567"
@@ -75,6 +75,7 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
     return error
 
 
+@pytest.mark.slow
 def test_two_runs_are_equal(mate: Mate, undisturbed: Path, tmp_path: Path) -> None:
     assert mate("train", *RUN) == 0
     assert left(tmp_path / "runs" / "hybridqa" / "run") == left(undisturbed)
@@ -110,7 +111,7 @@ def test_sigterm_saves_and_the_rest_makes_an_equal_run(
     assert left(run) == left(undisturbed)
 
 
-@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+@pytest.mark.parametrize("wrong", [float("nan"), pytest.param(float("inf"), marks=pytest.mark.slow)])
 def test_a_loss_that_is_no_number_stops_and_its_batch_is_kept(
     mate: Mate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: float
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_loss_that_is_no_number_stops_and_its_batch_is_kept(
     assert json.loads((run / "status.json").read_text())["state"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_gradient_that_is_no_number_stops_too(
     mate: Mate, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,24 +158,25 @@ def test_a_gradient_that_is_no_number_stops_too(
     assert "step 1: the gradient is nan, and the losses of all examples are finite" in error
 
 
-def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(
-    mate: Mate, undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_full_disk_is_one_line_and_leaves_no_half(
+    mate: Mate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No file may grow beyond 200 kB: the first checkpoint does not fit."""
     run = tmp_path / "runs" / "hybridqa" / "run"
     with file_size_limit(200_000):
         assert mate("train", *RUN) == 1
     assert f"cannot write to {run.relative_to(tmp_path)}: a limit on the size of files" in one_line(capsys)
-    assert sorted(path.name for path in run.iterdir()) == [
-        ".lock",
-        "config.yaml",
-        "environment.json",
-        "metrics.csv",
-        "status.json",
-    ]
+    records = {"config.yaml", "environment.json", "metrics.csv", "status.json"}
+    assert {path.name for path in run.iterdir()} == {".lock", ".records.lock", *records}
     assert json.loads((run / "status.json").read_text())["state"] == "failed"
+
+
+@pytest.mark.slow
+def test_where_there_is_room_again_the_run_goes_on(mate: Mate, undisturbed: Path, tmp_path: Path) -> None:
+    with file_size_limit(200_000):
+        assert mate("train", *RUN) == 1
     assert mate("train", *RUN, "resume=true") == 0
-    assert left(run) == left(undisturbed)
+    assert left(tmp_path / "runs" / "hybridqa" / "run") == left(undisturbed)
 
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no folder that refuses even root")
@@ -205,13 +208,13 @@ class Malice:
         return Path.touch, (Path("ran"),)
 
 
-@pytest.mark.parametrize("kind", ["malice", "cut short", "other"])
+@pytest.mark.parametrize("kind", ["malice", *(pytest.param(own, marks=pytest.mark.slow) for own in ("half", "other"))])
 def test_a_state_that_is_not_ours_is_refused(
     mate: Mate, undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     run = tmp_path / "runs" / "hybridqa" / "run"
     shutil.copytree(undisturbed, run)
-    if kind == "cut short":
+    if kind == "half":
         content = (run / "last.ckpt").read_bytes()
         (run / "last.ckpt").write_bytes(content[: len(content) // 2])
     else:
