@@ -7,12 +7,14 @@ import mmap
 import os
 import signal
 import struct
+import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 _CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
@@ -126,7 +128,8 @@ def _be_mate(words: Sequence[str], folder: Path, environment: Mapping[str, str],
 
     from mate_cli.reproduction import children
 
-    children.subprocess.Popen = Forked  # type: ignore[misc, assignment]
+    named = {name: getattr(subprocess, name) for name in ("DEVNULL", "STDOUT")}
+    children.subprocess = SimpleNamespace(Popen=Forked, **named)  # type: ignore[assignment]
     _run(words, environment, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
 
 

@@ -12,7 +12,6 @@ import os
 import random
 import shutil
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -79,16 +78,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tallies() -> Iterator[dict[str, Tally]]:
-    """Filled by the tests; shown, and kept where ``KILL_TABLE`` names a file, when all are through."""
+    """Filled by the tests, and shown when all are through."""
     found: dict[str, Tally] = {}
-    started = time.monotonic()
     yield found
-    lines = list(_table(found, time.monotonic() - started))
-    print("\n" + "\n".join(lines))
+    print("\n" + "\n".join(_table(found)))
+
+
+def keep(tallies: dict[str, Tally]) -> None:
+    """Where ``KILL_TABLE`` names a file: after every point, for they take their time."""
     if "KILL_TABLE" in os.environ:
         file = Path(os.environ["KILL_TABLE"])
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(lines) + "\n")
+        file.write_text("\n".join(_table(tallies)) + "\n")
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -159,10 +160,11 @@ def test_killed_and_run_again(
         assert digests(folder) == wanted, kill
         assert leftovers(folder) == [], kill
         tally.equal += 1
+        keep(tallies)
         shutil.rmtree(folder)
 
 
-def _table(tallies: dict[str, Tally], seconds: float) -> Iterator[str]:
+def _table(tallies: dict[str, Tally]) -> Iterator[str]:
     titles = ("points", "before a change", "within one", "by time", "files whole", "reruns succeeded", "results equal")
     yield f"| command | {' | '.join(titles)} |"
     yield "|---" * (len(titles) + 1) + "|"
@@ -172,7 +174,7 @@ def _table(tallies: dict[str, Tally], seconds: float) -> Iterator[str]:
         cells = [command, len(own.kinds), *kinds, own.whole, own.succeeded, own.equal]
         yield "| " + " | ".join(map(str, cells)) + " |"
     yield ""
-    yield f"`make test-kill`, seed 0, {seconds / 60:.0f} minutes."
+    yield "`make test-kill`, seed 0."
 
 
 def _sum(tallies: dict[str, Tally]) -> Tally:
