@@ -58,7 +58,8 @@ def test_counts_stand_beside_the_papers_and_hidden_ones_stay_out(tmp_path: Path)
     lines = {(line[0], line[1]): line[2:] for line in outcome_grid(found)}
     assert lines["In-Passage", "ours"] == ["5", "–", "–", "–"]
     assert lines["Total", "ours"] == ["9", "–", "2", "11"]
-    assert [line[2:] for line in outcome_grid(found) if line[1] == "difference"][0] == ["-35,210", "–", "–", "–"]
+    difference = next(line[2:] for line in outcome_grid(found) if line[1] == "difference")
+    assert difference == ["-35,210", "–", "–", "–"]
     assert not found.agreement
     assert "sample" not in caption_of(found, ledger)
 
