@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 SWEEP := .venv-sweep
+AUDIT := .venv-audit
 # Two workers with one thread each: more threads than cores make every test slower.
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
@@ -11,7 +12,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # What no training imports: linters, and what sweeps and TensorBoard need.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill audit lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -77,6 +78,17 @@ test-browser: $(READY) ## open the pages of mate report in headless Chromium; sc
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt selenium
 	$(VENV)/bin/python -m pytest -n 0 -m browser
 
+test-kill: $(READY) ## kill -9 at 50 moments, run again, compare; writes results/faults/kill.md (20 minutes)
+	OMP_NUM_THREADS=1 KILL_TABLE=results/faults/kill.md $(VENV)/bin/python -m pytest -n 0 -m kill tests/faults
+
+$(AUDIT)/.ready:
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet pip-audit==2.10.1 pip-licenses==5.5.5
+	@touch $@
+
+audit: $(READY) $(AUDIT)/.ready ## known vulnerabilities of the pinned versions (needs pypi.org), and all licences
+	$(AUDIT)/bin/python .ci/audit.py $(VENV)/bin/python
+
 lint: $(READY) ## ruff
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -101,5 +113,5 @@ wheel: $(READY) ## build dist/mate_cli-*.whl
 	PIP_CONSTRAINT=constraints.txt $(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean: ## remove the environment and every cache; runs/ stays
-	rm -rf $(VENV) $(XLA_VENV) $(SWEEP) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(XLA_VENV) $(SWEEP) $(AUDIT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

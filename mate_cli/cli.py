@@ -1,6 +1,7 @@
 """`mate COMMAND [KEY=VALUE ...]`: from the command line to a command, from an error to one line.
 
-Exit codes: 0; 2 for usage, configuration or data; 1 for what went wrong while running; 130 for Ctrl-C.
+Exit codes: 0; 2 for usage, configuration or data; 1 for what went wrong while running; 130 for Ctrl-C; 75 for SIGTERM
+and for a run folder that is in use: the same command, later, goes on.
 Only the standard library is imported here, so that help and typing mistakes are answered at once.
 """
 
@@ -14,6 +15,7 @@ import sys
 from mate_cli import __version__
 from mate_cli.errors import UserError, report
 from mate_cli.help import COMMANDS, command_help, overview
+from mate_cli.stopping import stopping_on_sigterm
 
 WITHOUT_KEYS = ("ls", "doctor", "completion")
 HELP = ("--help", "-h")
@@ -26,11 +28,16 @@ def main(argv: list[str] | None = None) -> int:
     # Threads that wait by spinning slow each other down many times over as soon as a neighbour wants a core.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
-        code = _dispatch([word for word in words if word != "--debug"], debug)
+        with stopping_on_sigterm():
+            code = _dispatch([word for word in words if word != "--debug"], debug)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, say `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except SystemExit as leaving:  # what Lightning makes of Ctrl-C, without a word
+        if not isinstance(leaving.__context__, KeyboardInterrupt):
+            raise
+        return report(leaving.__context__, "", debug)
     except (Exception, KeyboardInterrupt) as error:
         return report(error, "", debug)
     return code

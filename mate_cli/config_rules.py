@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+_CREDENTIALS = re.compile(r"[\w+.-]+://[^/\s]*@")
 
 
 def key(
@@ -119,3 +122,5 @@ def _limit_problems(name: str, value: Any, limits: Any) -> Iterator[str]:
         yield f"{name}={value}: must be finite"
     if limits.get("text") and value == "":
         yield f"{name} is empty"
+    if limits.get("text") and _CREDENTIALS.match(value):
+        yield f"{name} holds a password or a key, which records would keep: leave it to the settings of the library"

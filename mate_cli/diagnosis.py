@@ -23,6 +23,7 @@ from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 from mate_cli import schema
 from mate_cli.config import ROOTS, conf_folder
 from mate_cli.config_rules import problems, unknown_name
+from mate_cli.harmless import HYDRA_GROUPS, code_problem
 
 Setting = tuple[str, Any]
 
@@ -54,7 +55,7 @@ def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: b
     shown).
     """
     with composing():
-        parsed, found = _parse(overrides)
+        parsed, found = _parse(command, overrides)
         found += _repeated_groups(parsed)
         if not multirun:
             several = [item for item in parsed if item.is_sweep_override()]
@@ -70,7 +71,7 @@ def typed(config: DictConfig) -> Any:
     return OmegaConf.to_object(config)
 
 
-def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
+def _parse(command: str, overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
     parser = OverridesParser.create(GlobalHydra.instance().config_loader())
     parsed, found = [], []
     for text in overrides:
@@ -85,16 +86,18 @@ def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
             found.append(f"cannot add '{text}': only existing keys can be set, without the +")
         elif override.is_interval_sweep():
             found.append(f"cannot sweep over '{text}': list the values, like seed=0,1,2")
-        elif override.key_or_group == "hydra/launcher":
-            found += _launcher_problems(override.value())
+        elif problem := code_problem(command, override):
+            found.append(problem)
+        elif override.key_or_group in HYDRA_GROUPS:
+            found += _group_problems(override.key_or_group, override.value())
         elif not override.key_or_group.startswith("hydra"):
             parsed.append(override)
     return parsed, found
 
 
-def _launcher_problems(name: Any) -> list[str]:
-    known = GlobalHydra.instance().config_loader().get_group_options("hydra/launcher")
-    return [] if name in known else [unknown_name("hydra/launcher", name, known)]
+def _group_problems(group: str, name: Any) -> list[str]:
+    known = GlobalHydra.instance().config_loader().get_group_options(group)
+    return [] if name in known else [unknown_name(group, name, known)]
 
 
 def _is_list(command: str, item: Override) -> bool:

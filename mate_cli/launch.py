@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -42,9 +39,10 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     from mate_cli.diagnosis import diagnose
     from mate_cli.errors import UserError
     from mate_cli.overrides import quote, split
+    from mate_cli.stopping import stop_with_parent
 
     if SWEPT in os.environ:
-        _stop_with_parent()
+        stop_with_parent()
     arguments = split(words)
     arguments.overrides = [quote(ROOTS[command], override) for override in arguments.overrides]
     complete = not arguments.only_shows
@@ -167,18 +165,6 @@ class Task:
         from mate_cli.overrides import unquote
 
         return [unquote(ROOTS[self.command], word, config) for word in overrides]
-
-
-def _stop_with_parent() -> None:
-    """Let SIGTERM reach this process once the one that started it is gone, so that a training saves and stops."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

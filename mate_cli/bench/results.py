@@ -26,7 +26,8 @@ from mate_cli.bench.point import Point
 from mate_cli.config import to_plain
 from mate_cli.config_bench import BenchConfig
 from mate_cli.errors import UserError
-from mate_cli.training.run_folder import environment, write_json
+from mate_cli.files import hold, remove_leftovers, write_json
+from mate_cli.training.run_folder import environment
 
 
 class Results:
@@ -49,10 +50,13 @@ class Results:
 
         Raises:
             UserError: it holds results and nobody said what to do with them, it holds others than ``resume`` could
-                go on with, or it cannot be written.
+                go on with, another process is at it, or it cannot be written.
         """
         file = self.folder / "results.json"
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = hold(self.folder)
+            remove_leftovers(self.folder, ".*.tmp")
             if file.exists() and resume:
                 self._take_over(file)
             elif file.exists() and not overwrite:
@@ -60,7 +64,6 @@ class Results:
                     f"{file} exists: take another folder with to=FOLDER, replace it with overwrite=true, or measure "
                     "what is missing with resume=true"
                 )
-            self.folder.mkdir(parents=True, exist_ok=True)
             for figure in self.folder.glob("figure[456]-*.png"):
                 figure.unlink()
             self._write()

@@ -111,11 +111,12 @@ def report(folder: RunFolder, label: str, evaluation: Evaluation, console: Conso
     """Keep predictions and scores in the run folder, and show the scores."""
     from mate_cli.reporting.evaluation import report_of
 
-    folder.write_predictions(label, evaluation.predictions.values())
     scores = report_of(evaluation, label)
-    folder.write_metrics(label, scores.record)
-    if scores.submission:
-        folder.write_submission(label, scores.submission)
+    with folder.recording():
+        folder.write_predictions(label, evaluation.predictions.values())
+        folder.write_metrics(label, scores.record)
+        if scores.submission:
+            folder.write_submission(label, scores.submission)
     if not scores.record["questions"]:
         console.print(f"{label} is blind: predictions written, nothing to score")
         return

@@ -70,7 +70,8 @@ def _count(config: PrepareConfig, console: Console) -> None:
 def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None:
     from pathlib import Path
 
-    from mate_cli.training.run_folder import write_json, written_to
+    from mate_cli.files import write_json
+    from mate_cli.training.run_folder import written_to
 
     if config.to is not None:
         with written_to(Path(config.to)):

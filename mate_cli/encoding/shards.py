@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from mate_cli.encoding.table_pieces import TablePieces
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, disk_reason
+from mate_cli.files import LOCK, in_turn
 
 VERSION = 1
 """Of the format."""
@@ -169,6 +171,19 @@ class ShardFolder:
             )
         return Shard(batch)
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes of this machine from making the same shards; what killed ones left half is removed."""
+        with ExitStack() as held:
+            if self._is_local:
+                try:
+                    held.enter_context(in_turn(Path(self._root, LOCK)))
+                    for leftover in Path(self._root).glob("*.partial"):
+                        leftover.unlink(missing_ok=True)
+                except OSError as error:
+                    raise self._unwritable(LOCK, error) from error
+            yield
+
     def _opened(self, name: str, cache: Path | None) -> Any:
         """A file as Arrow reads it: memory-mapped where it is on this machine, or can be kept there."""
         if self._is_local:
@@ -203,9 +218,12 @@ class ShardFolder:
             partial.write_bytes(content)
             os.replace(partial, path)
         except OSError as error:
-            raise UserError(
-                f"cannot write {self.url}/{name} ({error}); choose another folder with to=DIR", 1
-            ) from error
+            raise self._unwritable(name, error) from error
+
+    def _unwritable(self, name: str, error: OSError) -> UserError:
+        return UserError(
+            f"cannot write {self.url}/{name} ({disk_reason(error)}); choose another folder with to=DIR", exit_code=1
+        )
 
 
 class Shard:

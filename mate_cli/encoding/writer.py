@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +18,7 @@ from mate_cli.encoding.features import ARRAYS, EncodingOptions, TooLarge
 from mate_cli.encoding.report import Outcome, outcome_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
+from mate_cli.stopping import become_worker
 from mate_cli.tables.table import Example
 
 _CHUNK = 64  # examples, about: all those of one table go together
@@ -143,7 +143,7 @@ _worker: tuple[Sequence[Example], CellTokenizer, EncodingOptions]
 
 def _start_worker(examples: Sequence[Example], tokenizer_folder: Path, options: EncodingOptions) -> None:
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    become_worker()
     gc.freeze()  # or each full collection walks through all examples, and copies their memory
     _worker = examples, CellTokenizer(tokenizer_folder), options
 

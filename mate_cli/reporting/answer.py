@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -95,8 +96,17 @@ def entailment_record(statement: str, table: Table, prediction: Entailment) -> d
     }
 
 
+def printable(text: str) -> str:
+    """A text of a table for the terminal, which control characters in it could steer."""
+    return "".join(" " if unicodedata.category(letter) == "Cc" else letter for letter in text)
+
+
 def answer_line(record: Mapping[str, Any]) -> str:
     """The answer of a record in a line, with what it is made of and how sure the model is of it."""
+    return printable(_answer_line(record))
+
+
+def _answer_line(record: Mapping[str, Any]) -> str:
     if "operator" in record:
         return f"answer: {', '.join(record['answer']) or 'none'}  ({_made_of(record)})"
     if "probability" in record:
@@ -116,12 +126,15 @@ def marked_table(table: Table, cells: Sequence[Mapping[str, Any]]) -> RichTable:
     """
     rank = {(cell["row"], cell["column"]): number for number, cell in enumerate(cells)}
     shown = _rows_to_show(table, {row for row, _ in rank})
-    out = RichTable(title=Text(table.title) if table.title else None, show_lines=False)
+    out = RichTable(title=Text(printable(table.title)) if table.title else None, show_lines=False)
     out.add_column("row", justify="right", style="dim")
     for cell in table.header:
-        out.add_column(Text(cell.text), overflow="fold")
+        out.add_column(Text(printable(cell.text)), overflow="fold")
     for row in shown:
-        texts = [_cell_text(cell.text, rank.get((row, column)), cells) for column, cell in enumerate(table.rows[row])]
+        texts = [
+            _cell_text(printable(cell.text), rank.get((row, column)), cells)
+            for column, cell in enumerate(table.rows[row])
+        ]
         out.add_row(Text(str(row)), *texts)
     if len(shown) < table.num_rows:
         out.caption = f"{len(shown)} of {table.num_rows} rows shown"

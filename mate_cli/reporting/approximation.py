@@ -11,7 +11,8 @@ from rich.table import Table as RichTable
 
 from mate_cli import __version__
 from mate_cli.analysis.approximation import Fit
-from mate_cli.training.run_folder import write_text, written_to
+from mate_cli.files import write_text
+from mate_cli.training.run_folder import written_to
 
 
 def approximation_table(fits: Sequence[Fit]) -> RichTable:

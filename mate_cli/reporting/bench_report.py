@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.bench.findings import PAPER_COMPLEXITY, Series, curves
+from mate_cli.files import write_text
 from mate_cli.reporting import bench_format as show
 from mate_cli.reporting.bench_figures import draw_figures
-from mate_cli.training.run_folder import write_text
 
 Record = dict[str, Any]
 Cell = Callable[[Record], str | None]

@@ -13,8 +13,9 @@ from rich.text import Text
 
 from mate_cli import __version__
 from mate_cli.analysis.compare import ComparedRun
+from mate_cli.files import write_text
 from mate_cli.metrics.bootstrap import Interval
-from mate_cli.training.run_folder import write_text, written_to
+from mate_cli.training.run_folder import written_to
 
 CAPTION = (
     "Per cent; below it the difference from the first run, question by question, with its 95% bootstrap interval, "

@@ -12,9 +12,10 @@ from rich.table import Table as RichTable
 
 from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
 from mate_cli.errors import UserError
+from mate_cli.files import write_text
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
-from mate_cli.training.run_folder import write_text, written_to
+from mate_cli.training.run_folder import written_to
 
 CAPTION = (
     "near: lexical near-misses. Classes are given by rule, the paper's by hand, to 100 wrong answers of its own; "

@@ -13,8 +13,9 @@ from rich.table import Table as RichTable
 
 from mate_cli import __version__
 from mate_cli.analysis.flow import TARGETS, Flow, Target
+from mate_cli.files import write_json, write_text
 from mate_cli.reporting.published import FLOW_ATTENTION, FLOW_UNIFORM
-from mate_cli.training.run_folder import write_json, write_text, written_to
+from mate_cli.training.run_folder import written_to
 
 _WORDS = ("to", "same column", "same row", "layer", "head")
 _MARKS = {None: "", False: "no", True: "yes"}

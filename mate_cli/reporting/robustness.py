@@ -13,9 +13,10 @@ from rich.text import Text
 
 from mate_cli import __version__
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
+from mate_cli.files import write_text
 from mate_cli.metrics.bootstrap import Interval
 from mate_cli.reporting.shares import percent, percent_interval
-from mate_cli.training.run_folder import write_text, written_to
+from mate_cli.training.run_folder import written_to
 
 CAPTION = (
     "Per cent, with 95% bootstrap intervals, of the questions whose table a perturbation changes and that are read "

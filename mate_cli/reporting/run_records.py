@@ -180,7 +180,7 @@ def read_run(path: Path) -> RunRecord:
     Raises:
         UserError: a file is missing or is not what a run writes.
     """
-    config = _read(path / "config.yaml", lambda text: yaml.load(text, _LOADER), optional=False)
+    config = _read(path / "config.yaml", lambda text: yaml.load(text, _LOADER), optional=False)  # noqa: S506  (the safe one, in C)
     files = ("environment.json", "status.json", "metrics.json")
     environment, status, metrics = (_read(path / name, json.loads) for name in files)
     record = RunRecord(path, config, environment, status, metrics)

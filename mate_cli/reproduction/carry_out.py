@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from mate_cli.errors import UserError
+from mate_cli.errors import TRY_AGAIN, UserError
 from mate_cli.reproduction.children import last_words, run_child
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Step, Training
@@ -44,15 +44,16 @@ def carry_out(steps: Iterable[Step], ledger: Ledger, tell: Tell, run: Run = run_
 
 def _take(step: Step, ledger: Ledger, tell: Tell, run: Run) -> str | None:
     """Take one step; says why where it failed."""
-    while step.state(ledger) == "running":
-        tell(f"{step.title}: another process is at it; waiting")
-        time.sleep(_POLL)
+    log, code = log_file(step, ledger), TRY_AGAIN
+    while code == TRY_AGAIN:
+        while step.state(ledger) == "running":
+            tell(f"{step.title}: another process is at it; waiting")
+            time.sleep(_POLL)
+            ledger.refresh()
+        if step.result(ledger) is not None and not ledger.config.again:
+            return None
+        code = run(step.words(ledger, ledger.config.again), log)
         ledger.refresh()
-    if step.result(ledger) is not None and not ledger.config.again:
-        return None
-    log = log_file(step, ledger)
-    code = run(step.words(ledger, ledger.config.again), log)
-    ledger.refresh()
     if code:
         return f"{last_words(log)} (exit code {code}; all of it: {log})"
     return None if step.result(ledger) is not None else f"it ended without a result; see {log}"

@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mate_cli.errors import Preempted
+from mate_cli.launch import SWEPT
+
 
 def run_child(words: Sequence[str], log: Path) -> int:
     """Run ``mate WORDS`` to its end, with what it prints in ``log``; returns its exit code.
 
     It has a session of its own: a Ctrl-C reaches this process alone, which hands each on once, so that a training
-    saves what it has.
+    saves what it has. So does one whose parent is gone.
 
     Raises:
         KeyboardInterrupt: this process was asked to stop; the child has ended.
@@ -30,7 +33,7 @@ def run_child(words: Sequence[str], log: Path) -> int:
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, SWEPT: "1"},
             start_new_session=True,
         )
         return _waited(process)
@@ -48,7 +51,7 @@ def stopping_like_ctrl_c() -> Iterator[None]:
     """Let SIGTERM and the end of the terminal stop this process as Ctrl-C does, so that no child goes on alone."""
 
     def stop(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
+        raise Preempted if number == signal.SIGTERM else KeyboardInterrupt
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
@@ -59,14 +62,14 @@ def stopping_like_ctrl_c() -> Iterator[None]:
 
 
 def _waited(process: subprocess.Popen[Any]) -> int:
-    is_asked = False
+    asked: KeyboardInterrupt | None = None
     while True:
         try:
             code = process.wait()
             break
-        except KeyboardInterrupt:
-            is_asked = True
+        except KeyboardInterrupt as error:
+            asked = error
             process.send_signal(signal.SIGINT)
-    if is_asked:
-        raise KeyboardInterrupt
+    if asked is not None:
+        raise asked
     return code

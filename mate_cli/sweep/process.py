@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import IO
 
+from mate_cli.errors import TRY_AGAIN
 from mate_cli.launch import SWEPT
 from mate_cli.sweep.jobs import Ending
 
@@ -72,7 +73,7 @@ def _listen(output: IO[str], number: int, errors: list[str]) -> None:
 
 
 def _ending(code: int, errors: list[str]) -> Ending:
-    if code in (130, -signal.SIGINT):
+    if code in (130, -signal.SIGINT) or (code == TRY_AGAIN and not errors):
         return Ending(130, "interrupted")
     if code < 0:
         return Ending(1, f"killed by {signal.Signals(-code).name}")

@@ -13,12 +13,13 @@ from rich.console import Console
 from mate_cli.config import EvaluateConfig
 from mate_cli.encoding.source import DrawnSource
 from mate_cli.errors import UserError
+from mate_cli.files import hold, remove_leftovers, write_json
 from mate_cli.metrics.cell_selection import KS
 from mate_cli.tables.hybridqa import Gold, read_gold
 from mate_cli.tables.table import Example
 from mate_cli.tasks.pointr import ReadCell, WeightFit, choose, fit_weight
 from mate_cli.training.pointr import Pipeline, read_cells, select
-from mate_cli.training.run_folder import RunFolder, environment, make_folder, read_record, write_json
+from mate_cli.training.run_folder import RunFolder, environment, make_folder, read_record
 from mate_cli.training.splits import data_source
 
 
@@ -99,7 +100,7 @@ def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
     """Keep a folder for the results of one pipeline; a new one goes again where the work in it fails.
 
     Raises:
-        UserError: it holds something else, or cannot be written.
+        UserError: it holds something else, is in use by another process, or cannot be written.
     """
     identity_file, identity = folder.path / "pipeline.json", pipeline.identity
     if folder.config_file.exists():
@@ -110,6 +111,8 @@ def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
             "another folder with to=DIR, or remove it"
         )
     is_new = make_folder(folder.path, "results folder", "to")
+    lock = hold(folder.path)
+    remove_leftovers(folder.path, ".*.tmp")
     try:
         yield
         write_json(identity_file, identity)
@@ -118,6 +121,8 @@ def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
         if is_new:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
+    finally:
+        lock.release()
 
 
 def _numbers(pipeline: Pipeline, top: int) -> dict[str, int | None]:

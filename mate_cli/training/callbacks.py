@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
 from pathlib import Path
@@ -10,23 +11,29 @@ from types import FrameType
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.trainer.states import TrainerFn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mate_cli.errors import UserError
 from mate_cli.models.weights import save_model
 from mate_cli.ranks import is_first_rank
-from mate_cli.training.module import TaskModule
+from mate_cli.training.module import TaskModule, ends_step
 from mate_cli.training.run_folder import RunFolder
 
 
 class TrainingInterrupted(Exception):
-    """Training stopped on request; the last checkpoint holds the step that was reached."""
+    """Training stopped on request; the last checkpoint holds the step that was reached.
 
-    def __init__(self, step: int) -> None:
+    Attributes:
+        preempted: whether by SIGTERM, and not by Ctrl-C.
+    """
+
+    def __init__(self, step: int, preempted: bool) -> None:
         super().__init__(f"stopped at step {step}")
-        self.step = step
+        self.step, self.preempted = step, preempted
 
 
 class Checkpoints(Callback):
@@ -63,7 +70,7 @@ class Checkpoints(Callback):
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         step = trainer.global_step
         # A step that validates saves after it, so that the best score is in the state.
-        if _ends_step(trainer) and step % self.save_every == 0 and step % self.validate_every:
+        if ends_step(trainer) and step % self.save_every == 0 and step % self.validate_every:
             self.save_last(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -84,11 +91,35 @@ class Checkpoints(Callback):
             self.save_last(trainer)
 
     def save_last(self, trainer: pl.Trainer) -> None:
-        temporary = Path(f"{self.folder.last_checkpoint}.tmp")
-        trainer.save_checkpoint(temporary)
+        # Under one name on all ranks, which may write it together.
+        temporary = self.folder.path / ".last.ckpt.tmp"
+        try:
+            trainer.save_checkpoint(temporary)
+            if trainer.is_global_zero:
+                os.replace(temporary, self.folder.last_checkpoint)
+        except OSError:
+            temporary.unlink(missing_ok=True)  # a full disk stays full else
+            raise
         if trainer.is_global_zero:
-            os.replace(temporary, self.folder.last_checkpoint)
             self.folder.set_status("running", step=trainer.global_step)
+
+
+def check_state(checkpoint: Path) -> None:
+    """Make sure that a trainer's state is whole and nothing but numbers, without reading all of it.
+
+    Raises:
+        UserError: it is not.
+    """
+    try:
+        state = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
+        whole = {"state_dict", "optimizer_states", "loops", "global_step"} <= state.keys()
+    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError, AttributeError):
+        whole = False
+    if not whole:
+        raise UserError(
+            f"{checkpoint} is no state of a training that can be read (broken, or with objects that could run code, "
+            "which are refused); remove it, or start the run anew with overwrite=true"
+        )
 
 
 class Interruption(Callback):
@@ -99,7 +130,7 @@ class Interruption(Callback):
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self.checkpoints = checkpoints
-        self.requested = False
+        self.requested = self.preempted = False
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -107,9 +138,9 @@ class Interruption(Callback):
             self._previous[number] = signal.signal(number, self._request)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        if _ends_step(trainer) and trainer.strategy.reduce_boolean_decision(self.requested, all=False):
+        if ends_step(trainer) and trainer.strategy.reduce_boolean_decision(self.requested, all=False):
             self.checkpoints.save_last(trainer)
-            raise TrainingInterrupted(trainer.global_step)
+            raise TrainingInterrupted(trainer.global_step, self.preempted)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for number, handler in self._previous.items():
@@ -119,9 +150,10 @@ class Interruption(Callback):
     def _request(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt
-        self.requested = True
+        self.requested, self.preempted = True, number == signal.SIGTERM
         if is_first_rank():
-            Console(stderr=True).print("stopping after this step, then saving (press Ctrl-C again to stop at once)")
+            again = "" if self.preempted else " (press Ctrl-C again to stop at once)"
+            Console(stderr=True).print(f"stopping after this step, then saving{again}")
 
 
 class ProgressReport(Callback):
@@ -160,7 +192,7 @@ class ProgressReport(Callback):
     ) -> None:
         assert isinstance(pl_module, TaskModule)
         self._examples += len(batch.ids)
-        if not _ends_step(trainer):
+        if not ends_step(trainer):
             return
         seconds = time.monotonic() - self._started
         every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
@@ -187,9 +219,3 @@ class ProgressReport(Callback):
 
 def _report_elsewhere(quiet: bool, seconds_between_lines: float) -> ProgressReport:
     return ProgressReport(Console(soft_wrap=True, quiet=quiet), seconds_between_lines)
-
-
-def _ends_step(trainer: pl.Trainer) -> bool:
-    """Whether the micro-batch that has just run completed an optimizer step."""
-    done: int = trainer.fit_loop.epoch_loop.batch_progress.current.ready
-    return done % trainer.accumulate_grad_batches == 0

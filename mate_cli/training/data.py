@@ -63,6 +63,12 @@ class TaskDataModule(pl.LightningDataModule):
             self._counted = step, int(self._scorable[self._sampler().step_indices(step)].sum())
         return self._counted[1]
 
+    def batches_of(self, step: int, rank: int, world_size: int) -> list[Batch]:
+        """The micro-batches of an optimizer step on a rank, made once more."""
+        sampler = iter(self._sampler(step, rank, world_size))
+        passes = self.batch // (self.micro_batch * world_size)
+        return [self.collator([self.train[number] for number in next(sampler)]) for _ in range(passes)]
+
     def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:
         sampler = StreamSampler if self._scorable is None else StepSampler
         return sampler(len(self.train), self.batch, self.micro_batch, self.steps, self.seed, start, rank, world_size)

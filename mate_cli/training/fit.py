@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import shutil
@@ -16,13 +17,15 @@ import torch
 from rich.console import Console
 
 from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, to_plain
-from mate_cli.errors import UserError
+from mate_cli.errors import Preempted, UserError, disk_reason
 from mate_cli.ranks import is_first_rank
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
-from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted
+from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted, check_state
 from mate_cli.training.cost import describe_cost, training_flops
+from mate_cli.training.curves import Curves
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, device_name, loader_workers, resolve_devices
+from mate_cli.training.finite import FiniteLoss
 from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import Optimization, TaskModule
@@ -59,11 +62,11 @@ class Job:
 
 
 def train(config: TrainConfig, console: Console) -> RunFolder:
-    """Train, keep the best and the last checkpoint, and return the run folder.
+    """Train, keep the best and the last checkpoint, and return the run folder, which is held until its ``release``.
 
     Raises:
         UserError: something asked for is not there; nothing is left behind.
-        KeyboardInterrupt: stopped on request, with a checkpoint to resume from.
+        KeyboardInterrupt: stopped on request (``Preempted``: by SIGTERM), with a checkpoint to resume from.
     """
     folder = (RunFolder if is_first_rank() else FollowedFolder)(run_path(config))
     check_parent(config, folder)
@@ -72,19 +75,30 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     plain = to_plain(config)
     is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, config=plain)
     try:
-        job, origin = build_job(config, devices, folder, console), origin_of(config.backbone)
+        job, origin = _build_or_leave_nothing(config, devices, folder, console, is_new)
+        if config.overwrite or not folder.last_checkpoint.exists():  # one killed before its first has left bits
+            folder.clear()
+        folder.record_start(plain, sys.argv, origin)
+        examples = job.steps * job.schedule.batch
+        console.print(describe_cost(job.module.model, job.mean_length, examples, devices))
+        _fit(job, console)
+        finish_tracking()
+    except BaseException:
+        folder.release()
+        raise
+    return folder
+
+
+def _build_or_leave_nothing(
+    config: TrainConfig, devices: Devices, folder: RunFolder, console: Console, is_new: bool
+) -> tuple[Job, dict[str, Any]]:
+    """The job, and what it starts from; a folder that is new goes again where there is none."""
+    try:
+        return build_job(config, devices, folder, console), origin_of(config.backbone)
     except BaseException:
         if is_new:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
-    if config.overwrite:
-        folder.clear()
-    folder.record_start(plain, sys.argv, origin)
-    examples = job.steps * job.schedule.batch
-    console.print(describe_cost(job.module.model, job.mean_length, examples, devices))
-    _fit(job, console)
-    finish_tracking()
-    return folder
 
 
 def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console: Console) -> Job:
@@ -131,9 +145,10 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
 
 
 def _fit(job: Job, console: Console) -> None:
-    checkpoint = job.folder.last_checkpoint if job.config.resume else None
-    if checkpoint is not None and not checkpoint.exists():
-        checkpoint = None
+    goes_on = job.config.resume and job.folder.last_checkpoint.exists()
+    checkpoint = job.folder.last_checkpoint if goes_on else None
+    if checkpoint is not None:
+        check_state(checkpoint)
     job.folder.set_status("running", **_facts(job))
     try:
         trainer = _trainer(job, console)
@@ -145,12 +160,18 @@ def _fit(job: Job, console: Console) -> None:
         console.print(f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true")
         if not is_first_rank():
             sys.exit()  # with an error, Lightning would kill the first one while it still writes
-        raise KeyboardInterrupt from None
+        raise (Preempted if stop.preempted else KeyboardInterrupt) from None
+    except (KeyboardInterrupt, SystemExit):
+        _note(job.folder, "interrupted")
+        raise
     except OSError as error:
-        job.folder.set_status("failed", error=str(error))
-        raise UserError(f"cannot write to {job.folder.path}: {error}", exit_code=1) from error
+        _note(job.folder, "failed", error=str(error))
+        raise UserError(
+            f"cannot write to {job.folder.path}: {disk_reason(error)}; resume=true then goes on where it was saved",
+            exit_code=1,
+        ) from error
     except BaseException as error:
-        job.folder.set_status("failed", error=f"{type(error).__name__}: {error}")
+        _note(job.folder, "failed", error=str(error) if isinstance(error, UserError) else repr(error))
         raise
     clamped = job.module.clamped_ids
     # Replicas have modules of their own, and no number of theirs comes back from them.
@@ -159,6 +180,12 @@ def _fit(job: Job, console: Console) -> None:
         console.print(
             f"{clamped} row or column indices lay beyond their embedding tables and were clamped in the look-up"
         )
+
+
+def _note(folder: RunFolder, state: str, **facts: Any) -> None:
+    """Set the status, where the disk still takes it."""
+    with contextlib.suppress(OSError):
+        folder.set_status(state, **facts)
 
 
 def _facts(job: Job) -> dict[str, Any]:
@@ -176,6 +203,7 @@ def _facts(job: Job) -> dict[str, Any]:
 def _trainer(job: Job, console: Console) -> pl.Trainer:
     quieten_lightning()
     checkpoints = Checkpoints(job.folder, job.vocabulary, job.schedule.save_every, job.validate_every)
+    recorded = [FiniteLoss(job.folder), Curves(job.folder.path / "metrics.csv", job.module.task.metric)]
     return pl.Trainer(
         **job.devices.trainer_arguments(),
         max_steps=job.steps,
@@ -187,7 +215,7 @@ def _trainer(job: Job, console: Console) -> pl.Trainer:
         num_sanity_val_steps=0,
         log_every_n_steps=_steps_between_logs(job),
         use_distributed_sampler=False,
-        callbacks=[*_for_devices(job.devices, checkpoints), ProgressReport(console)],
+        callbacks=[*_for_devices(job.devices, recorded, checkpoints), ProgressReport(console)],
         logger=loggers(job.config, job.folder),
         enable_checkpointing=False,
         enable_progress_bar=False,
@@ -195,10 +223,15 @@ def _trainer(job: Job, console: Console) -> pl.Trainer:
     )
 
 
-def _for_devices(devices: Devices, checkpoints: Checkpoints) -> list[pl.Callback]:
-    """Signals come to the main thread, and replicas of XLA are others: they stop at once."""
+def _for_devices(devices: Devices, recorded: list[pl.Callback], checkpoints: Checkpoints) -> list[pl.Callback]:
+    """Signals come to the main thread, and replicas of XLA are others: they stop at once.
+
+    Args:
+        recorded: what looks at a step before it is saved.
+    """
     cut = [SyncEachBatch()] if devices.device_type == "xla" else []
-    return [*cut, checkpoints] if devices.replicas else [*cut, checkpoints, Interruption(checkpoints)]
+    stopping = [] if devices.replicas else [Interruption(checkpoints)]
+    return [*cut, *recorded, checkpoints, *stopping]
 
 
 def _steps_between_logs(job: Job) -> int:

@@ -1,4 +1,4 @@
-"""Where the curves of a run go: into its ``metrics.csv`` always, to Weights & Biases or TensorBoard where asked."""
+"""Where the curves of a run go beside its ``metrics.csv``: to Weights & Biases or TensorBoard, where asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from pytorch_lightning.loggers import CSVLogger, Logger
+from pytorch_lightning.loggers import Logger
 
 from mate_cli.config import TrainConfig, to_plain
 from mate_cli.errors import UserError
@@ -26,9 +26,8 @@ def check_logger(config: TrainConfig) -> None:
 
 
 def loggers(config: TrainConfig, folder: RunFolder) -> list[Logger]:
-    """The loggers of one run, made anew for each."""
-    csv = CSVLogger(folder.path, name="", version="", flush_logs_every_n_steps=20)
-    return [csv, *_LOGGERS[config.logger.name](config, folder)]
+    """The loggers of one run beside its ``metrics.csv``, made anew for each."""
+    return _LOGGERS[config.logger.name](config, folder)
 
 
 def finish_tracking() -> None:

@@ -10,6 +10,7 @@ import pytorch_lightning as pl
 import torch
 from lightning_fabric.utilities import move_data_to_device
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
@@ -61,7 +62,9 @@ class TaskModule(pl.LightningModule):
         self.predictions: list[Prediction] = []
         self._clamped = 0  # by this rank, not yet in ``clamped_ids``
         self.step_loss: Tensor | float = 0.0
-        self._step_lr = 0.0
+        self.step_lr = 0.0
+        self.gradient_norm: Tensor | float = 0.0  # of the step, before clipping; 0 where nothing is clipped
+        self.pass_losses: list[Tensor] = []  # of each pass of the step, as ``Task.losses``
         self._passes_loss: Tensor | float = 0.0  # of the passes of the step that is being computed
         self._stream_losses = 0
         self._verdicts: list[list[Verdict]] = []  # of each batch
@@ -102,6 +105,9 @@ class TaskModule(pl.LightningModule):
         Of a stream it is the sum of its losses: how many the step has is known at its end, where gradients are divided.
         """
         losses = self.task.losses(self(batch), batch)
+        if batch_idx % self.trainer.accumulate_grad_batches == 0:
+            self.pass_losses.clear()
+        self.pass_losses.append(losses.detach())
         scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
         if scorable is None:
             self._stream_losses += batch.num_masked
@@ -117,7 +123,7 @@ class TaskModule(pl.LightningModule):
         if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
             # A rank's share is as large as the whole on average. In a stream this is the mean of the ranks' means.
             self.step_loss = self._passes_loss / max(self._stream_losses * self.trainer.world_size, 1)
-            self._step_lr = self.trainer.optimizers[0].param_groups[0]["lr"]
+            self.step_lr = self.trainer.optimizers[0].param_groups[0]["lr"]
             self._passes_loss = 0.0
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
@@ -125,7 +131,7 @@ class TaskModule(pl.LightningModule):
         ends_step = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
         if ends_step and self.trainer.global_step % self.trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
             self._log("loss", self.step_loss, sync_dist=True)
-            self._log("lr", self._step_lr)
+            self._log("lr", self.step_lr)
 
     def _log(self, name: str, value: Tensor | float, sync_dist: bool = False) -> None:
         self.log(name, torch.as_tensor(value, device=self._device_of_numbers), sync_dist=sync_dist)
@@ -153,7 +159,8 @@ class TaskModule(pl.LightningModule):
     ) -> None:
         """Scale the gradients down to a norm; Lightning's own refuses fused optimizers."""
         if gradient_clip_val is not None:
-            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+            norm = torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+            self.gradient_norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
 
     def on_train_end(self) -> None:
         self._sum_clamped()
@@ -202,6 +209,12 @@ class TaskModule(pl.LightningModule):
         optimizer = BertAdamW(groups, o.lr, o.bias_correction)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(o.steps, o.warmup))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def ends_step(trainer: pl.Trainer) -> bool:
+    """Whether the micro-batch that has just run completed an optimizer step."""
+    done: int = trainer.fit_loop.epoch_loop.batch_progress.current.ready
+    return done % trainer.accumulate_grad_batches == 0
 
 
 def most_confident(batches: Iterable[Iterable[Verdict]]) -> list[Verdict]:

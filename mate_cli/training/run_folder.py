@@ -9,6 +9,8 @@
     metrics.json       the final scores, the baselines beside them
     predictions-*.jsonl  one ranking per question and split
     last.ckpt          the trainer's state, to resume from
+    not-finite/        the step at which the loss was no number, where there was one
+    .lock              held by the process that trains
     best/              the best model: config.json, model.safetensors, vocabulary
 """
 
@@ -26,12 +28,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from mate_cli.config import TrainConfig, config_hash
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, disk_reason
+from mate_cli.files import LOCK, hold, in_turn, remove_leftovers, write_json, write_text
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 _PACKAGES = (
     "mate-cli",
@@ -78,26 +84,42 @@ class RunFolder:
         self.metrics_file = path / "metrics.json"
         self._seconds_before = 0.0
         self._started: float | None = None
+        self._lock: BaseFileLock | None = None
 
     def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
-        """Create the folder for ``config``, or check that it may be gone on with.
+        """Create the folder for ``config``, or check that it may be gone on with; keep it until ``release``.
 
         Returns:
             whether the folder is new (so that a failed start may remove it again).
 
         Raises:
-            UserError: the folder holds another run, or cannot be written.
+            UserError: the folder holds another run, is in use by another process, or cannot be written.
         """
         is_new = make_folder(self.path, "run folder", "paths.runs")
-        if not self.config_file.exists() or overwrite:
-            return is_new
+        self._lock = hold(self.path)
+        try:
+            with self.recording():
+                remove_leftovers(self.path, ".*.tmp")
+            if self.config_file.exists() and not overwrite:
+                self._check_going_on(resume, config)
+        except BaseException:
+            self.release()
+            raise
+        return is_new
+
+    def release(self) -> None:
+        """Let other processes have the folder again."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _check_going_on(self, resume: bool, config: Mapping[str, Any]) -> None:
         if not resume:
             raise UserError(
                 f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
                 "overwrite=true starts it anew, name=NAME starts another"
             )
         self.check_same_run(config)
-        return False
 
     def check_same_run(self, config: Mapping[str, Any]) -> None:
         """
@@ -114,8 +136,13 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what an earlier run left, once a new one is ready to take its place."""
-        shutil.rmtree(self.path)
-        self.path.mkdir()
+        # Without a state nothing goes on from here; without a configuration nothing asks whether it may.
+        self.last_checkpoint.unlink(missing_ok=True)
+        for path in sorted(self.path.iterdir(), key=lambda own: own == self.config_file):
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
 
     def record_start(self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any]) -> None:
         """Write the configuration and the environment, once nothing more can be wrong with them; start the clock.
@@ -141,6 +168,14 @@ class RunFolder:
         if self._started is not None:
             spent["seconds"] = round(self._seconds_before + time.monotonic() - self._started, 1)
         write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **spent, **facts})
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Write scores and predictions while no other process does; a run that is trained may be scored, too."""
+        with in_turn(self.path / ".records.lock"):
+            for name in ("metrics", "predictions"):
+                remove_leftovers(self.path, f".{name}*.tmp")
+            yield
 
     def write_metrics(self, split: str, metrics: Mapping[str, Any]) -> None:
         """Keep the scores of a split beside those of the others."""
@@ -202,9 +237,10 @@ def written_to(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(folder, ".*.[0-9]*.tmp")
         yield
     except OSError as error:
-        raise UserError(f"cannot write to {folder} ({error.strerror}); set to=FOLDER", exit_code=1) from error
+        raise UserError(f"cannot write to {folder} ({disk_reason(error)}); set to=FOLDER", exit_code=1) from error
 
 
 def make_folder(path: Path, what: str, key: str) -> bool:
@@ -220,20 +256,9 @@ def make_folder(path: Path, what: str, key: str) -> bool:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        reason = f"cannot write the {what} {path}: {error.strerror}"
+        reason = f"cannot write the {what} {path}: {disk_reason(error)}"
         raise UserError(f"{reason}; choose another with {key}=DIR") from error
     return is_new
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file so that no reader ever sees half of it."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_record(path: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from mate_cli.config import PathsConfig, ScheduleConfig, TaskConfig, cache_folde
 from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import DataSource, SplitSource, content_hash
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, disk_reason
+from mate_cli.files import made_once
 from mate_cli.models.configuration import MateConfig
 from mate_cli.tables import sample
 from mate_cli.tables.readers import READERS
@@ -124,18 +124,13 @@ def _sample_folder(cache: Path) -> Path:
     folder = cache / "sample" / code[:16]
     if folder.is_dir():
         return folder
-    partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        sample.write_sample(partial)
-        partial.rename(folder)
+        with made_once(folder) as partial:
+            if partial is not None:
+                sample.write_sample(partial)
     except OSError as error:
-        if not folder.is_dir():
-            raise UserError(
-                f"cannot write the sample to {folder}: {error.strerror}; set paths.cache or MATE_CACHE to a folder "
-                "that you may write to"
-            ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        raise UserError(
+            f"cannot write the sample to {folder}: {disk_reason(error)}; set paths.cache or MATE_CACHE to a folder "
+            "that you may write to"
+        ) from error
     return folder

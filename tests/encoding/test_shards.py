@@ -19,6 +19,7 @@ from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
 from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
+from mate_cli.files import LOCK
 from mate_cli.tables.corpus import Corpus, CorpusTable
 from mate_cli.tables.held_out import page_hashes
 
@@ -45,7 +46,7 @@ def built(tables: Path, tmp_path: Path, tokenizer: CellTokenizer) -> ShardFolder
 
 
 def _content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LOCK}
 
 
 def _opened(folder: ShardFolder, vocabulary: Path, tmp_path: Path) -> ShardedCorpus:

@@ -17,9 +17,10 @@ from mate_cli.cli import main
 from mate_cli.commands import runs as command
 from mate_cli.config import RunsConfig, config_hash, to_plain
 from mate_cli.errors import UserError
+from mate_cli.files import write_json
 from mate_cli.reporting.run_records import read_run, read_runs, value_at
 from mate_cli.reporting.runs import chosen_runs, compared
-from mate_cli.training.run_folder import RunFolder, read_record, write_json
+from mate_cli.training.run_folder import RunFolder, read_record
 from tests.reporting.run_folders import hits, write_run
 from tests.test_config import train_config
 

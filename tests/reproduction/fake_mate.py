@@ -10,8 +10,9 @@ from typing import Any
 
 from mate_cli.config import TrainConfig, to_plain
 from mate_cli.encoding.source import content_hash
+from mate_cli.files import write_json
 from mate_cli.training.fit import run_path
-from mate_cli.training.run_folder import RunFolder, write_json
+from mate_cli.training.run_folder import RunFolder
 from tests.reporting.run_folders import hits, write_run
 from tests.test_config import train_config
 

@@ -10,12 +10,12 @@ import pytest
 from mate_cli.config_model import BackboneConfig
 from mate_cli.config_paths import PathsConfig
 from mate_cli.config_reproduce import DataConfig, ReproduceConfig
+from mate_cli.files import write_json
 from mate_cli.reproduction.experiment import read_experiment, reproduce_folder
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, bench_numbers, flow_numbers, outcome
 from mate_cli.reproduction.plan import wanted_steps
 from mate_cli.reproduction.report import caption_of, outcome_grid
-from mate_cli.training.run_folder import write_json
 
 BENCH = {
     "finished": True,
@@ -59,7 +59,8 @@ def test_counts_stand_beside_the_papers_and_hidden_ones_stay_out(tmp_path: Path)
     lines = {(line[0], line[1]): line[2:] for line in outcome_grid(found)}
     assert lines["In-Passage", "ours"] == ["5", "–", "–", "–"]
     assert lines["Total", "ours"] == ["9", "–", "2", "11"]
-    assert next(line[2:] for line in outcome_grid(found) if line[1] == "difference") == ["-35,210", "–", "–", "–"]
+    difference = next(line[2:] for line in outcome_grid(found) if line[1] == "difference")
+    assert difference == ["-35,210", "–", "–", "–"]
     assert not found.agreement
     assert "sample" not in caption_of(found, ledger)
 

@@ -16,13 +16,14 @@ from mate_cli.config_model import BackboneConfig
 from mate_cli.config_paths import PathsConfig
 from mate_cli.config_reproduce import DataConfig, ReproduceConfig
 from mate_cli.errors import UserError
+from mate_cli.files import write_json
 from mate_cli.reproduction.carry_out import carry_out
 from mate_cli.reproduction.experiment import Experiment, read_experiment, reproduce_folder
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
 from mate_cli.reproduction.plan import plan, wanted_steps
 from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_latex, outcome_markdown
-from mate_cli.training.run_folder import RunFolder, read_record, write_json
+from mate_cli.training.run_folder import RunFolder, read_record
 from tests.reproduction.fake_mate import WEIGHTS, FakeMate
 
 MATE = "train mlm mate"

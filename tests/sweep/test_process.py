@@ -99,9 +99,9 @@ PARENT = """
 import subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", '''
 import signal, time
-from mate_cli.launch import _stop_with_parent
+from mate_cli.stopping import stop_with_parent
 signal.signal(signal.SIGTERM, lambda *_: (open("stopped", "w"), exit(0)))
-_stop_with_parent()
+stop_with_parent()
 open("ready", "w")
 time.sleep(60)
 '''])

@@ -1,0 +1,86 @@
+"""``metrics.csv``: the curves of a run, which a resumed run goes on with where its checkpoint was."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import Callback
+from pytorch_lightning.trainer.states import TrainerFn
+
+from mate_cli.training.module import TaskModule, ends_step
+
+_ROWS_AT_ONCE = 20
+
+
+class Curves(Callback):
+    """Appends a line for each logged step, counted from 0, and one for each validation.
+
+    A checkpoint remembers the size that the file had. A run that goes on from it cuts off what came later, so that the
+    file ends as that of an undisturbed run; Lightning's own logger would begin it anew. Stands before ``Checkpoints``.
+
+    Args:
+        score: name of the validation score.
+    """
+
+    state_key = "curves"
+
+    def __init__(self, file: Path, score: str) -> None:
+        self.file, self.columns = file, (f"dev_{score}", "loss", "lr", "step")
+        self._lines: list[str] = []
+        self._goes_on = False
+
+    def state_dict(self) -> dict[str, Any]:
+        self._write()
+        return {"bytes": self.file.stat().st_size if self.file.exists() else 0}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._goes_on = True
+        if self.file.exists():
+            os.truncate(self.file, min(state_dict["bytes"], self.file.stat().st_size))
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.is_global_zero and not self._goes_on:
+            self.file.unlink(missing_ok=True)
+
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
+        assert isinstance(pl_module, TaskModule)
+        every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
+        if ends_step(trainer) and trainer.global_step % every == 0:
+            loss = trainer.strategy.reduce(pl_module.step_loss, reduce_op="mean")
+            self._add(trainer, loss=float(loss), lr=pl_module.step_lr)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        assert isinstance(pl_module, TaskModule)
+        self._add(trainer, **{self.columns[0]: pl_module.validation_score})
+        if trainer.state.fn != TrainerFn.FITTING:
+            self._write()
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._write()
+
+    def _add(self, trainer: pl.Trainer, **values: float) -> None:
+        if not trainer.is_global_zero:
+            return
+        self._lines.append(self._line({**values, "step": trainer.global_step - 1}))
+        if len(self._lines) >= _ROWS_AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        if not self._lines:
+            return
+        with self.file.open("a", encoding="utf-8") as file:
+            if file.tell() == 0:
+                file.write(",".join(self.columns) + "\n")
+            file.writelines(self._lines)
+        self._lines.clear()
+
+    def _line(self, values: Mapping[str, float]) -> str:
+        line = io.StringIO()
+        csv.DictWriter(line, self.columns, restval="", lineterminator="\n").writerow(values)
+        return line.getvalue()
