@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 XLA_VENV := .venv-xla
 XLA_READY := $(XLA_VENV)/.ready
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-fuzz lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -59,6 +59,9 @@ $(SWEEP)/.ready: pyproject.toml constraints.txt
 
 test-sweep: $(SWEEP)/.ready ## real sweeps on Ray, submitit and local processes; TensorBoard
 	OMP_NUM_THREADS=1 $(SWEEP)/bin/python -m pytest -n 0 -m "sweep or slow" tests/sweep tests/training/test_tracking.py
+
+test-fuzz: $(READY) ## 150,000 spoilt files and odd tables through every reader and the encoding (a quarter of an hour)
+	$(PYTEST) -m fuzz tests/fuzz
 
 lint: $(READY) ## ruff
 	$(VENV)/bin/ruff check .

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 import sys
 import traceback
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlevel = 3
 
 
 class UserError(Exception):
@@ -16,6 +21,16 @@ class UserError(Exception):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def shown(value: object) -> str:
+    """A value out of a file as a message may quote it: on one line, printable, cut where it is long or deep."""
+    return _SHORT.repr(value)
+
+
+def named(text: str) -> str:
+    """A name out of a file as a message may quote it: as it is, where it is printable and short."""
+    return text if text.isprintable() and len(text) <= _SHORT.maxstring else shown(text)
 
 
 def report(error: BaseException, prefix: str, debug: bool) -> int:
