@@ -59,7 +59,7 @@ def _rows(path: Path, dialect: Dialect) -> list[tuple[int, list[str]]]:
                     f"{path}: line {reader.line_num}: {len(fields)} fields, the first line has {len(rows[0][1])}"
                 )
     except csv.Error as error:
-        raise UserError(f"{path}: line {reader.line_num}: cannot be read ({error})") from error
+        raise UserError(f"{path}: line {reader.line_num}: cannot be read ({named(str(error))})") from error
     if not rows:
         raise UserError(f"{path}: the file is empty; fetch it again")
     return rows

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, named
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.user_limits import MAX_BYTES, check_size
 
@@ -52,7 +52,9 @@ def _rows(file: BinaryIO, path: Path) -> list[tuple[Cell, ...]]:
             check_size(path, len(rows), len(fields))
             rows.append(tuple(Cell(field.strip()) for field in fields))
     except csv.Error as error:
-        raise UserError(f"{path}: line {reader.line_num} is not CSV ({error}); is a quote left open?") from error
+        raise UserError(
+            f"{path}: line {reader.line_num} is not CSV ({named(str(error))}); is a quote left open?"
+        ) from error
     if not rows:
         raise UserError(f"{path}: the file is empty; its first line must be the header")
     return rows
