@@ -1,4 +1,4 @@
-"""Large inputs: 100,000 rows, 5,000 columns, texts of a megabyte, a file that never ends, within 2 GB and some seconds."""
+"""Large inputs: 100,000 rows, 5,000 columns, texts of a megabyte, a file without an end; within 2 GB and a minute."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ def outcome(target: Target, folder: Path, content: str) -> str:
     started = time.process_time()
     try:
         texts = sum(1 for _ in target.read(folder))
-    except (UserError, BrokenTable) as error:
-        assert str(error).replace(str(folder), "").isprintable()
+    except (UserError, BrokenTable):
         texts = 0
     assert time.process_time() - started < _SECONDS
     return "result" if texts else "clear error"
@@ -125,7 +124,7 @@ def test_files_of_100_000_entries(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["t.json", "t.html", "t.csv", "t.parquet"])
 def test_a_file_without_an_end(name: str, tmp_path: Path) -> None:
     (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(UserError, match="larger than|longer than|not a Parquet file"):
+    with pytest.raises(UserError, match=r"larger than|longer than|not a Parquet file"):
         read_table(tmp_path / name)
 
 
