@@ -12,7 +12,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # What no training imports: linters, and what sweeps and TensorBoard need.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill audit lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -88,6 +88,9 @@ $(AUDIT)/.ready:
 
 audit: $(READY) $(AUDIT)/.ready ## known vulnerabilities of the pinned versions (needs pypi.org), and all licences
 	$(AUDIT)/bin/python .ci/audit.py $(VENV)/bin/python
+
+test-fuzz: $(READY) ## 150,000 spoilt files and odd tables through every reader and the encoding (a quarter of an hour)
+	$(PYTEST) -m fuzz tests/fuzz
 
 lint: $(READY) ## ruff
 	$(VENV)/bin/ruff check .

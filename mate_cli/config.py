@@ -99,14 +99,21 @@ class TrainConfig:
 
 @dataclass
 class PrepareConfig:
-    """Read, check and encode the data of a task into the cache."""
+    """Read, check and encode the data of a task into the cache; fetch it first where data_dir is null."""
 
     task: TaskConfig = field(default_factory=TaskConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
-    data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
+    data_dir: str | None = key(
+        None,
+        "folder of the unpacked data; null: the official files of hybridqa, sqa, wtq, tabfact are fetched",
+        text=True,
+    )
+    mirror: str | None = key(
+        None, "address under which the official files are by their names, in place of their own", text=True
+    )
     workers: int | None = key(None, "processes that encode; null: by the number of cores", low=1)
     encode: bool = key(True, "false: count what the data has, and no more")
     to: str | None = key(
@@ -119,6 +126,8 @@ class PrepareConfig:
         """The schedule exists; the model is one to train; a corpus is counted as it is encoded."""
         uncounted = not self.encode and self.task.kind == "masked_language"
         found = ["encode=false belongs to tasks with questions, and task=mlm has none"] if uncounted else []
+        if self.mirror is not None and not self.mirror.startswith(("http://", "https://")):
+            found.append(f"mirror={self.mirror} is no address; begin it with https:// or http://")
         return schedule_problems(self) + bench_only_problems(self.model) + found
 
 

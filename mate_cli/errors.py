@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import reprlib
 import sys
 import traceback
 
@@ -19,6 +20,10 @@ _DISK = {
     errno.EIO: "the disk failed; look at it before anything else",
 }
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlevel = 3
+
 
 class UserError(Exception):
     """Bad input: what is wrong, where, and how to mend it, in one line.
@@ -34,6 +39,16 @@ class UserError(Exception):
 
 class Preempted(KeyboardInterrupt):
     """SIGTERM: the machine is wanted for something else. Stops what Ctrl-C stops, with another exit code."""
+
+
+def shown(value: object) -> str:
+    """A value out of a file as a message may quote it: on one line, printable, cut where it is long or deep."""
+    return _SHORT.repr(value)
+
+
+def named(text: str) -> str:
+    """A name out of a file as a message may quote it: as it is, where it is printable and short."""
+    return text if text.isprintable() and len(text) <= _SHORT.maxstring else shown(text)
 
 
 def report(error: BaseException, prefix: str, debug: bool) -> int:

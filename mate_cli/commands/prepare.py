@@ -17,12 +17,28 @@ def run(config: PrepareConfig) -> None:
     from rich.console import Console
 
     console = Console(soft_wrap=True)
+    _fetch(config, console)
     if config.task.kind == "masked_language":
         _prepare_corpus(config, console)
     elif not config.encode:
         _count(config, console)
     else:
         _prepare_splits(config, console)
+
+
+def _fetch(config: PrepareConfig, console: Console) -> None:
+    """Fetch the official files of the task's data, where no folder is named and they are not there yet."""
+    from mate_cli.config import cache_folder
+    from mate_cli.reporting.progress import downloads
+    from mate_cli.tables.download import fetch_release, release_folder
+    from mate_cli.tables.releases import RELEASES
+
+    name, cache = config.task.reader, cache_folder(config.paths)
+    if config.data_dir is not None or name not in RELEASES or release_folder(name, cache).is_dir():
+        return
+    with downloads(console) as advance:
+        folder = fetch_release(name, cache, config.mirror, advance)
+    console.print(f"fetched to {folder}, SHA-256 as published; licence: {RELEASES[name].licence}", markup=False)
 
 
 def _prepare_splits(config: PrepareConfig, console: Console) -> None:

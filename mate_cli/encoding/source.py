@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -173,6 +174,6 @@ def content_hash(files: Iterable[Path]) -> str:
         except OSError as error:
             raise UserError(f"cannot read {file}: {error.strerror}") from error
         size = "missing" if content is None else len(content)
-        digest.update(f"{file.name}\0{size}\0".encode())
+        digest.update(os.fsencode(f"{file.name}\0{size}\0"))
         digest.update(content or b"")
     return digest.hexdigest()

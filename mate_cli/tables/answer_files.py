@@ -12,8 +12,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from mate_cli.errors import UserError
-from mate_cli.tables.csv_file import read_records, read_text
+from mate_cli.errors import UserError, named, shown
+from mate_cli.tables.csv_file import read_records
+from mate_cli.tables.file_text import read_text
 from mate_cli.tables.submission import check_ids
 from mate_cli.tables.table import Coordinate, Example
 
@@ -28,7 +29,7 @@ TAGGED = Path("tagged", "data")
 _TAGGED_COLUMNS = ("id", "targetValue", "targetCanon")
 _ESCAPED = re.compile(r"\\([np\\])")
 _UNESCAPED = {"n": "\n", "p": "|", "\\": "\\"}
-_PLACE = re.compile(r"""['"]\((\d+), *(\d+)\)['"]""")
+_PLACE = re.compile(r"""['"]\(([0-9]{1,9}), *([0-9]{1,9})\)['"]""")
 _PLACES = re.compile(rf"\[(?:{_PLACE.pattern}(?:, *{_PLACE.pattern})*)?\]")
 
 
@@ -48,7 +49,7 @@ def read_wtq_predictions(path: Path, questions: Collection[str]) -> dict[str, tu
     for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), start=1):
         name, *texts = line.removesuffix("\r").split("\t")
         if name in answers:
-            raise UserError(f"{path}: line {number}: question {name} is answered twice")
+            raise UserError(f"{path}: line {number}: question {named(name)} is answered twice")
         answers[name] = tuple(texts)
     check_ids(path, answers, questions, "a line with its id alone")
     return answers
@@ -97,9 +98,9 @@ def read_sqa_predictions(path: Path, examples: Collection[Example]) -> dict[str,
     for where, fields in read_records(path, SQA_COLUMNS, {"delimiter": "\t"}):
         name, places = _name(*(fields[column] for column in SQA_COLUMNS[:3])), fields["answer_coordinates"]
         if name in cells:
-            raise UserError(f"{where}: question {name} is answered twice")
+            raise UserError(f"{where}: question {named(name)} is answered twice")
         if not _PLACES.fullmatch(places):
-            raise UserError(f"{where}: expected cells such as ['(0, 1)', '(2, 1)'], found {places[:60]!r}")
+            raise UserError(f"{where}: expected cells such as ['(0, 1)', '(2, 1)'], found {shown(places)}")
         cells[name] = frozenset((int(row), int(column)) for row, column in _PLACE.findall(places))
     check_ids(path, cells, ids, "[]")
     return {ids[name]: own for name, own in cells.items()}

@@ -20,14 +20,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeGuard
+from typing import IO, Any, TypeGuard
 
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from mate_cli.errors import UserError
-from mate_cli.tables.json_file import JsonObject, read_json
+from mate_cli.tables.json_file import JsonObject, parse_json, read_json
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_json import json_table
 from mate_cli.tables.user_table import read_table
@@ -37,6 +37,7 @@ _ENDINGS = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".html", ".htm")
 _TABLES, _PASSAGES = "tables_tok", "request_tok"
 _TEXTS = ("title", "section_title", "section_text", "intro")
 _CHANGED = ("mtime", "ETag", "etag", "LastModified", "last_modified", "updated", "created")
+_LONGEST_LINE = 1 << 26  # bytes
 FILES, BYTES = 1000, 16 << 20
 """How much a portion holds: files of one table each, or bytes of a file of lines."""
 
@@ -155,9 +156,13 @@ class Corpus:
         with _fetching(name), self._fs.open(f"{self._root}/{name}", "rb") as file:
             file.seek(max(start - 1, 0))
             if start:
-                file.readline()  # the end of a line that begins before
+                _pass_over(file)  # the end of a line that begins before
             while (at := file.tell()) < end:
-                if line := file.readline().strip():
+                line = file.readline(_LONGEST_LINE)
+                if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
+                    yield Broken(f"{name}:{at}", f"{name}:{at}: a line of more than {_LONGEST_LINE >> 20} MiB")
+                    _pass_over(file)
+                elif line := line.strip():
                     yield _of_line(line, f"{name}:{at}")
 
     @contextmanager
@@ -208,16 +213,22 @@ def _is_of_wikipedia(content: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(content, dict) and "data" in content
 
 
+def _pass_over(file: IO[bytes]) -> None:
+    """Go on to where the next line begins."""
+    while (part := file.readline(_LONGEST_LINE)) and not part.endswith(b"\n"):
+        pass
+
+
 def _of_line(line: bytes, where: str) -> CorpusTable | Broken:
     try:
-        content = json.loads(line)
+        content = parse_json(line.decode(), where)
         if not _is_of_wikipedia(content):
             return _checked(_alone(json_table(content, Path(where)), where))
         held = JsonObject(content, where)
         passages = parse_passages(held.object("passages"), {}) if "passages" in held else {}
         return _checked(_wikipedia(held, held.text("uid") if "uid" in held else where, passages))
-    except (ValueError, RecursionError) as error:
-        return Broken(where, f"{where}: not valid JSON ({error})")
+    except UnicodeDecodeError as error:
+        return Broken(where, f"{where}: not UTF-8 at byte {error.start} of the line")
     except UserError as error:
         return Broken(where, str(error))
 

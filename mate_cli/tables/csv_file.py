@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, named
+from mate_cli.tables.file_text import read_text
 from mate_cli.tables.table import Cell, Table
 
 Dialect = Mapping[str, Any]
@@ -19,12 +20,16 @@ def read_records(path: Path, columns: Sequence[str], dialect: Dialect) -> Iterat
     """Where each record stands, for messages, and its fields by the names in the file's first line.
 
     Raises:
-        UserError: the file cannot be read, one of ``columns`` is missing, or a record is not as wide as the first line.
+        UserError: the file cannot be read, one of ``columns`` is missing or there twice, or a record is not as wide
+            as the first line.
     """
     (_, header), *rows = _rows(path, dialect)
     for column in columns:
         if column not in header:
-            raise UserError(f"{path}: column {column!r} is missing; the first line names {', '.join(header)[:200]}")
+            there = named(", ".join(header)[:200])
+            raise UserError(f"{path}: column {column!r} is missing; the first line names {there}")
+        if header.count(column) > 1:
+            raise UserError(f"{path}: column {column!r} is there twice; leave one of them")
     for line, fields in rows:
         yield f"{path}: line {line}", dict(zip(header, fields, strict=True))
 
@@ -54,21 +59,7 @@ def _rows(path: Path, dialect: Dialect) -> list[tuple[int, list[str]]]:
                     f"{path}: line {reader.line_num}: {len(fields)} fields, the first line has {len(rows[0][1])}"
                 )
     except csv.Error as error:
-        raise UserError(f"{path}: line {reader.line_num}: cannot be read ({error})") from error
+        raise UserError(f"{path}: line {reader.line_num}: cannot be read ({named(str(error))})") from error
     if not rows:
         raise UserError(f"{path}: the file is empty; fetch it again")
     return rows
-
-
-def read_text(path: Path) -> str:
-    """The content of a text file in UTF-8, with its line ends as they are.
-
-    Raises:
-        UserError: the file cannot be read, or is not UTF-8.
-    """
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it again") from error

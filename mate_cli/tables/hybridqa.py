@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
 from mate_cli.tables.answer_match import AnswerFinder
 from mate_cli.tables.json_file import JsonObject, read_json
-from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tables.wiki_table import parse_passages, parse_table
 
@@ -59,9 +59,13 @@ def split_files(data_dir: Path, split: str) -> list[Path]:
 
 
 def table_files(data_dir: Path, table_id: str) -> tuple[Path, Path]:
-    """The files of a table and of its passages, whether they exist or not."""
-    name = f"{table_id}.json"
-    return data_dir / _TABLES / name, data_dir / _PASSAGES / name
+    """The files of a table and of its passages, whether they exist or not.
+
+    Raises:
+        UserError: no file can be called so.
+    """
+    name, where = f"{table_id}.json", "key 'table_id'"
+    return file_below(data_dir / _TABLES, name, where), file_below(data_dir / _PASSAGES, name, where)
 
 
 def read_split(data_dir: Path, split: str) -> Split:
@@ -135,7 +139,7 @@ def _answer_nodes(entry: JsonObject) -> list[tuple[Coordinate, str]] | None:
             case _:
                 raise UserError(
                     f"{entry.where}, key 'answer-node': expected [text, [row, column], link, 'table' or"
-                    f" 'passage'], found {str(node)[:80]}"
+                    f" 'passage'], found {shown(node)}"
                 )
     return nodes
 
@@ -163,5 +167,5 @@ def _read_table(data_dir: Path, table_id: str, shared: dict[tuple[str, str], str
     for cell in (cell for row in (table.header, *table.rows) for cell in row):
         for link in cell.links:
             if link not in passages:
-                raise UserError(f"{passage_file}: no passage for {link!r}, a link of cell {cell.text!r}")
+                raise UserError(f"{passage_file}: no passage for {shown(link)}, a link of cell {shown(cell.text)}")
     return _LinkedTable(table, passages, AnswerFinder(table, passages))

@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
+from mate_cli.tables.file_text import MOST_BYTES, read_text
+
+_HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, most: int = MOST_BYTES) -> Any:
     """The content of a JSON file in UTF-8.
 
+    Args:
+        most: bytes that the file may have.
+
     Raises:
-        UserError: the file cannot be read, is not UTF-8, or is not valid JSON (for instance truncated).
+        UserError: the file cannot be read, is larger, is not UTF-8, or is not valid JSON (for instance truncated).
+    """
+    return parse_json(read_text(path, most), str(path))
+
+
+def parse_json(text: str, where: str) -> Any:
+    """The content of a JSON text that stands ``where``.
+
+    Raises:
+        UserError: it is not valid JSON, or holds what no text or number can: half a character, thousands of digits.
     """
     try:
-        return json.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it anew") from error
+        content = json.loads(text)
+        if _HALF_PAIR.search(text):  # it may be a whole pair
+            json.dumps(content, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno} (character {error.pos} of {len(error.doc)})"
         is_cut = error.pos >= len(error.doc.rstrip()) or "Unterminated" in error.msg
         hint = "truncated? write or fetch it anew" if is_cut else "mend it there, or fetch it anew"
-        raise UserError(f"{path}: not valid JSON at {place}: {error.msg}; {hint}") from error
+        raise UserError(f"{where}: not valid JSON at {place}: {error.msg}; {hint}") from error
+    except UnicodeEncodeError as error:
+        near = error.object[max(error.start - 20, 0) : error.end]
+        raise UserError(f"{where}: not usable JSON, it holds half a character at the end of {near!r}") from error
     except ValueError as error:  # a number of thousands of digits
-        raise UserError(f"{path}: not usable JSON ({error})") from error
+        raise UserError(f"{where}: not usable JSON ({error})") from error
     except RecursionError as error:
-        raise UserError(f"{path}: not usable JSON, it is nested too deeply") from error
+        raise UserError(f"{where}: not usable JSON, it is nested too deeply") from error
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +74,19 @@ class JsonObject:
     def text(self, key: str) -> str:
         value = self._value(key)
         if not isinstance(value, str):
-            raise UserError(f"{self.where}, key {key!r}: expected text, found {type(value).__name__}")
+            raise UserError(f"{self.where}, key {shown(key)}: expected text, found {type(value).__name__}")
         return value
 
     def object(self, key: str) -> JsonObject:
-        return JsonObject.of(self._value(key), f"{self.where}, key {key!r}")
+        return JsonObject.of(self._value(key), f"{self.where}, key {shown(key)}")
 
     def list(self, key: str) -> list[Any]:
         value = self._value(key)
         if not isinstance(value, list):
-            raise UserError(f"{self.where}, key {key!r}: expected a list, found {type(value).__name__}")
+            raise UserError(f"{self.where}, key {shown(key)}: expected a list, found {type(value).__name__}")
         return value
 
     def _value(self, key: str) -> Any:
         if key not in self.content:
-            raise UserError(f"{self.where}: key {key!r} is missing")
+            raise UserError(f"{self.where}: key {shown(key)} is missing")
         return self.content[key]

@@ -52,7 +52,7 @@ def split_of(questions: Path) -> tuple[str, Path, str]:
     for name, reader in READERS.items():
         for split, files in reader.LAYOUT.questions.items():
             for file in files:
-                folder = path.parents[len(file.parts) - 1]
+                folder = Path(*path.parts[: -len(file.parts)])
                 if folder / file == path and reader.LAYOUT.is_whole(folder):
                     return name, folder, split
     raise UserError(f"{questions} is not the file of a split's questions in the folder of a release; see mate prepare")

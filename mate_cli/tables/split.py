@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
 from mate_cli.tables.table import Example
 
 
@@ -25,6 +25,26 @@ class Split:
     missing_tables: int
     questions: int
     unsupervised: Mapping[str, str] = field(default_factory=dict)
+
+
+_LONGEST_NAME = 255  # bytes; what most file systems take
+
+
+def file_below(folder: Path, name: str, where: str) -> Path:
+    """The file that data names, which may not be there.
+
+    Args:
+        where: the name stands, for messages.
+
+    Raises:
+        UserError: it leads out of the folder, or no file can be called so.
+    """
+    parts = PurePosixPath(name).parts
+    leaves = name.startswith("/") or ".." in parts
+    if leaves or not (parts and name.isprintable() and len(name.encode()) <= _LONGEST_NAME):
+        trouble = "leads out of the folder of the data" if leaves else "is the name of no file"
+        raise UserError(f"{where}: {shown(name)} {trouble}; correct it, or fetch the data again")
+    return folder / name
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, named, shown
 from mate_cli.tables.csv_file import read_records, read_table
-from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.file_text import has_half_character
+from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.table import Coordinate, Example, Table
 
 _COLUMNS = ("id", "annotator", "position", "question", "table_file", "answer_coordinates", "answer_text")
 _TABS = {"delimiter": "\t"}
-_COORDINATE = re.compile(r"\((\d+), ?(\d+)\)")
+_COORDINATE = re.compile(r"\(([0-9]{1,9}), ?([0-9]{1,9})\)")
+_LONGEST = 100  # questions; each example holds all that were asked before it
 
 LAYOUT = Layout(
     content="the *.tsv files and table_csv/ of the SQA release (Microsoft Research Sequential Question Answering)",
@@ -37,8 +39,8 @@ LAYOUT = Layout(
 def split_files(data_dir: Path, split: str) -> list[Path]:
     """The file of the questions, then those of the tables that it names."""
     path = LAYOUT.question_file(data_dir, split)
-    names = {record["table_file"] for _, record in read_records(path, _COLUMNS, _TABS)}
-    return [path, *(data_dir / name for name in sorted(names))]
+    names = {record["table_file"]: where for where, record in read_records(path, _COLUMNS, _TABS)}
+    return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
 
 
 def read_split(data_dir: Path, split: str) -> Split:
@@ -54,10 +56,13 @@ def read_split(data_dir: Path, split: str) -> Split:
     for where, record in records:
         name = record["table_file"]
         if name not in tables:
-            tables[name] = read_table(data_dir / name, name, {}) if (data_dir / name).is_file() else None
+            file = file_below(data_dir, name, where)
+            tables[name] = read_table(file, name, {}) if file.is_file() else None
         table = tables[name]
         if table is not None:
             before = conversations.setdefault(_conversation(record), [])
+            if len(before) == _LONGEST:
+                raise UserError(f"{where}: a conversation of more than {_LONGEST} questions; part it with other ids")
             examples.append(_example(record, where, table, before))
             before.append(examples[-1])
     return Split(tuple(examples), missing_tables=len(records) - len(examples), questions=len(records))
@@ -84,8 +89,8 @@ def _example(record: dict[str, str], where: str, table: Table, before: list[Exam
 
 
 def _position(text: str, where: str) -> int:
-    if not re.fullmatch(r"\d{1,6}", text):
-        raise UserError(f"{where}, column 'position': expected a number from 0, found {text[:80]!r}")
+    if not re.fullmatch("[0-9]{1,6}", text):
+        raise UserError(f"{where}, column 'position': expected a number from 0, found {shown(text)}")
     return int(text)
 
 
@@ -94,12 +99,12 @@ def _cells(record: dict[str, str], where: str, table: Table) -> tuple[Coordinate
     for text in _texts(record, "answer_coordinates", where):
         match = _COORDINATE.fullmatch(text)
         if match is None:
-            raise UserError(f"{where}, column 'answer_coordinates': expected '(row, column)', found {text[:80]!r}")
+            raise UserError(f"{where}, column 'answer_coordinates': expected '(row, column)', found {shown(text)}")
         row, column = map(int, match.groups())
         if row >= table.num_rows or column >= table.num_columns:
             raise UserError(
-                f"{where}, column 'answer_coordinates': {text} lies outside {table.id}, a table of {table.num_rows} "
-                f"rows and {table.num_columns} columns"
+                f"{where}, column 'answer_coordinates': {text} lies outside {named(table.id)}, a table of "
+                f"{table.num_rows} rows and {table.num_columns} columns"
             )
         cells.add((row, column))
     return tuple(sorted(cells))
@@ -111,8 +116,8 @@ def _texts(record: dict[str, str], column: str, where: str) -> list[str]:
         value: Any = ast.literal_eval(record[column])
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         value = None
-    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+    if isinstance(value, list) and all(isinstance(text, str) and not has_half_character(text) for text in value):
         return value
     raise UserError(
-        f"{where}, column {column!r}: expected a list of texts like ['a', 'b'], found {record[column][:80]!r}"
+        f"{where}, column {column!r}: expected a list of texts like ['a', 'b'], found {shown(record[column])}"
     )

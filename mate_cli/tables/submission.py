@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, named, shown
 from mate_cli.tables.hybridqa import Gold
 from mate_cli.tables.json_file import JsonObject, read_json
 
@@ -36,7 +36,7 @@ def read_submission(path: Path, questions: Collection[str]) -> dict[str, str]:
         item = JsonObject.of(entry, f"{path}: answer {number}")
         name = item.text("question_id")
         if name in answers:
-            raise UserError(f"{item.where}: question {name} is answered twice")
+            raise UserError(f"{item.where}: question {named(name)} is answered twice")
         answers[name] = item.text("pred")
     check_ids(path, answers, questions)
     return answers
@@ -50,12 +50,19 @@ def read_reference(path: Path) -> dict[str, Gold]:
     """
     content = JsonObject.of(read_json(path), str(path))
     answers = content.object("reference")
-    subsets = {name: kind for kind in ("table", "passage") for name in map(str, content.list(kind))}
+    subsets = {name: kind for kind in ("table", "passage") for name in _names(content, kind)}
     if unknown := [name for name in subsets if name not in answers]:
-        raise UserError(f"{path}: question {unknown[0]} is listed, and the key 'reference' has no answer to it")
+        raise UserError(f"{path}: question {named(unknown[0])} is listed, and the key 'reference' has no answer to it")
     if not list(answers):
         raise UserError(f"{path}: the key 'reference' holds no answer")
     return {name: Gold((answers.text(name),), subsets.get(name, "missing")) for name in answers}
+
+
+def _names(content: JsonObject, key: str) -> list[str]:
+    names = content.list(key)
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise UserError(f"{content.where}, key {key!r}: expected ids of questions, found {shown(wrong[0])}")
+    return names
 
 
 def check_ids(path: Path, answers: Collection[str], questions: Collection[str], empty: str = '""') -> None:
@@ -67,12 +74,12 @@ def check_ids(path: Path, answers: Collection[str], questions: Collection[str], 
     lacking = [name for name in questions if name not in answers]
     if lacking:
         raise UserError(
-            f"{path}: {len(lacking)} of {len(questions)} questions have no answer, first {lacking[0]}; "
+            f"{path}: {len(lacking)} of {len(questions)} questions have no answer, first {named(lacking[0])}; "
             f"give each one, {empty} where there is none"
         )
     known = set(questions)
     if unknown := [name for name in answers if name not in known]:
         raise UserError(
-            f"{path}: {len(unknown)} answers are to questions that the reference does not have, first {unknown[0]}; "
-            "is it that of another split?"
+            f"{path}: {len(unknown)} answers are to questions that the reference does not have, first "
+            f"{named(unknown[0])}; is it that of another split?"
         )

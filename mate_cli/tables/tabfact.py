@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
 from mate_cli.tables.csv_file import read_table
 from mate_cli.tables.json_file import JsonObject, read_json
-from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.table import Example
 
 _TABLES = Path("data", "all_csv")
@@ -51,7 +51,7 @@ def split_files(data_dir: Path, split: str) -> list[Path]:
     """The files of the statements and of the groups, then those of the tables that they name."""
     statements = _statement_files(data_dir, split)
     groups = (data_dir / "data" / file for file in _GROUPS.values())
-    tables = (data_dir / _TABLES / own.table for own in _statements(data_dir, split))
+    tables = (_table_file(data_dir, own) for own in _statements(data_dir, split))
     return [*statements, *groups, *tables]
 
 
@@ -66,7 +66,7 @@ def read_split(data_dir: Path, split: str) -> Split:
     statements = 0
     for own in _statements(data_dir, split):
         statements += len(own.texts)
-        if (data_dir / _TABLES / own.table).is_file():
+        if _table_file(data_dir, own).is_file():
             of_table = tuple(name for name, tables in groups.items() if own.table in tables)
             examples += _examples(data_dir, own, of_table)
     return Split(tuple(examples), missing_tables=statements - len(examples), questions=statements)
@@ -96,27 +96,31 @@ def _statements(data_dir: Path, split: str) -> list[_Statements]:
 def _read_statements(path: Path) -> Iterator[_Statements]:
     content = JsonObject.of(read_json(path), str(path))
     for table in content:
-        where, entry = f"{path}, key {table!r}", content.list(table)
+        where, entry = f"{path}, key {shown(table)}", content.list(table)
         match entry:
             case [list(texts), list(labels), str(caption)] if all(isinstance(text, str) for text in texts):
                 pass
             case _:
-                raise UserError(f"{where}: expected [statements, labels, caption], found {str(entry)[:80]}")
+                raise UserError(f"{where}: expected [statements, labels, caption], found {shown(entry)}")
         if wrong := [label for label in labels if label not in (0, 1)]:
-            raise UserError(f"{where}: expected labels 0 (refuted) and 1 (entailed), found {str(wrong[0])[:80]}")
+            raise UserError(f"{where}: expected labels 0 (refuted) and 1 (entailed), found {shown(wrong[0])}")
         if len(texts) != len(labels):
             raise UserError(f"{where}: {len(texts)} statements have {len(labels)} labels")
         yield _Statements(table, tuple(texts), tuple(map(int, labels)), caption)
 
 
 def _examples(data_dir: Path, own: _Statements, groups: tuple[str, ...]) -> Iterator[Example]:
-    table = read_table(data_dir / _TABLES / own.table, own.table, _HASHES, own.caption)
+    table = read_table(_table_file(data_dir, own), own.table, _HASHES, own.caption)
     for number, (text, label) in enumerate(zip(own.texts, own.labels, strict=True)):
         yield Example(id=f"{own.table}_{number}", question=text, table=table, groups=groups, label=label)
+
+
+def _table_file(data_dir: Path, own: _Statements) -> Path:
+    return file_below(data_dir / _TABLES, own.table, "the statements")
 
 
 def _table_ids(path: Path) -> frozenset[str]:
     names = read_json(path)
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise UserError(f"{path}: expected a list of table names, found {str(names)[:80]}")
+        raise UserError(f"{path}: expected a list of table names, found {shown(names)}")
     return frozenset(names)

@@ -8,27 +8,27 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, named
 from mate_cli.tables.table import Cell, Table
-from mate_cli.tables.user_limits import MAX_ROWS, too_many_rows
+from mate_cli.tables.user_limits import MAX_BYTES, check_size
 
 _MAX_LINE = 1 << 20
 _DELIMITERS = ("\t", ";", ",")  # where several fit, a comma is more likely to stand inside a number
 _LINES_TO_SNIFF = 20
 
 
-def read_csv(path: Path, max_rows: int = MAX_ROWS) -> Table:
+def read_csv(path: Path) -> Table:
     """A table from a CSV file in UTF-8 whose fields are parted by commas, semicolons or tabs.
 
     The first row is the header; headers may be empty or repeat. Blank lines are passed over.
 
     Raises:
         UserError: the file cannot be read or is no UTF-8 text; it has no header or no row; a row is not as
-            wide as the header; it has more than ``max_rows`` rows (found without reading the rest).
+            wide as the header; it is too large (found without reading the rest).
     """
     try:
         with path.open("rb") as file:
-            header, *rows = _rows(file, path, max_rows)
+            header, *rows = _rows(file, path)
     except OSError as error:
         raise UserError(f"table={path}: cannot be read ({error.strerror})") from error
     if not rows:
@@ -36,7 +36,7 @@ def read_csv(path: Path, max_rows: int = MAX_ROWS) -> Table:
     return Table(id=path.name, header=header, rows=tuple(rows), title=path.stem)
 
 
-def _rows(file: BinaryIO, path: Path, max_rows: int) -> list[tuple[Cell, ...]]:
+def _rows(file: BinaryIO, path: Path) -> list[tuple[Cell, ...]]:
     """The header and the rows, all of one width."""
     lines = _lines(file, path)
     first = list(islice(lines, _LINES_TO_SNIFF))
@@ -49,11 +49,12 @@ def _rows(file: BinaryIO, path: Path, max_rows: int) -> list[tuple[Cell, ...]]:
                     f"{path}: line {reader.line_num} has {_count(len(fields), 'field')}, "
                     f"the header has {len(rows[0])}; quote a field that holds the delimiter"
                 )
-            if len(rows) > max_rows:
-                raise too_many_rows(path, max_rows)
+            check_size(path, len(rows), len(fields))
             rows.append(tuple(Cell(field.strip()) for field in fields))
     except csv.Error as error:
-        raise UserError(f"{path}: line {reader.line_num} is not CSV ({error}); is a quote left open?") from error
+        raise UserError(
+            f"{path}: line {reader.line_num} is not CSV ({named(str(error))}); is a quote left open?"
+        ) from error
     if not rows:
         raise UserError(f"{path}: the file is empty; its first line must be the header")
     return rows
@@ -61,9 +62,11 @@ def _rows(file: BinaryIO, path: Path, max_rows: int) -> list[tuple[Cell, ...]]:
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
     """The lines of the file as text; what is no text is reported with its line."""
-    number = 0
+    number = size = 0
     while raw := file.readline(_MAX_LINE):
-        number += 1
+        number, size = number + 1, size + len(raw)
+        if size > MAX_BYTES:
+            raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; ask about a smaller table")
         if len(raw) == _MAX_LINE:
             raise UserError(f"{path}: line {number} is longer than {_MAX_LINE} bytes; is this a CSV file?")
         try:

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 from mate_cli.errors import UserError
+from mate_cli.tables.file_text import read_text
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_file, table_of, too_many_rows
+from mate_cli.tables.user_limits import MAX_BYTES, MAX_ROWS, check_size, table_of
 
 _BREAKS = ("br", "p", "div", "li", "hr")
 _SILENT = ("script", "style")
@@ -30,13 +32,11 @@ def read_html(path: Path) -> Table:
     Raises:
         UserError: it cannot be read or is too large, or there is no table with a row below its header.
     """
-    check_file(path)
-    try:
-        page = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save the page as UTF-8") from error
     parser = _Parser()
-    parser.feed(page)
+    try:
+        parser.feed(read_text(path, MAX_BYTES))
+    except (AssertionError, ValueError) as error:  # a section of SGML, a character's number of thousands of digits
+        raise UserError(f"{path}: not HTML that can be read ({error}); save the page from a browser again") from error
     tables = parser.finished()
     if not any(table.size for table in tables):
         raise UserError(f"{path}: there is no <table> with cells in this page")
@@ -103,7 +103,10 @@ class _Parser(HTMLParser):
         self._silent = False
 
     def finished(self) -> list[_Table]:
-        self.close()
+        # Not ``close``, which looks through all that follows an unclosed tag for each one: minutes for 100 kB of "<a ".
+        # What is left is a tag or a comment without an end, or a text with "&" that it waits for more of.
+        if not self.rawdata.startswith("<"):
+            self.handle_data(unescape(self.rawdata))
         return self._closed + self._open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -128,11 +131,11 @@ class _Parser(HTMLParser):
 
 
 def _table(path: Path, table: _Table) -> Table:
-    if len(table.rows) > 2 * MAX_ROWS:  # some may be header or empty
-        raise too_many_rows(path)
+    check_size(path, rows=len(table.rows) // 2)  # some may be header or empty
     heads = [in_head or all(cell.is_header for cell in cells) for in_head, cells in table.rows if cells]
     grid = list(_grid(path, table))
     width = max(map(len, grid))
+    check_size(path, len(grid) // 2, width)
     grid = [row + [""] * (width - len(row)) for row in grid]
     count = heads.index(False) if False in heads else 1
     header = [" ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*grid[: max(count, 1)], strict=True)]
@@ -143,6 +146,7 @@ def _table(path: Path, table: _Table) -> Table:
 def _grid(path: Path, table: _Table) -> Iterator[list[str]]:
     """The texts of each row that has cells, those that span several repeated."""
     hanging: dict[int, tuple[int, str]] = {}  # column -> in how many more rows the cell above stands, and its text
+    size = 0
     for cells in filter(None, (cells for _, cells in table.rows)):
         row: list[str] = []
         below = {column: (more - 1, text) for column, (more, text) in hanging.items()}
@@ -151,10 +155,11 @@ def _grid(path: Path, table: _Table) -> Iterator[list[str]]:
                 row.append(hanging[len(row)][1])
             below.update((len(row) + place, (cell.rows - 1, cell.text)) for place in range(cell.columns))
             row += [cell.text] * cell.columns
-            if len(row) > MAX_COLUMNS:
-                raise UserError(f"{path}: more than {MAX_COLUMNS} columns; ask about a table of at most {MAX_COLUMNS}")
+            check_size(path, columns=len(row))
         row += [hanging.get(column, (0, ""))[1] for column in range(len(row), max(hanging, default=-1) + 1)]
         hanging = {column: (more, text) for column, (more, text) in below.items() if more > 0}
+        size += len(row)
+        check_size(path, cells=size)
         yield row
 
 

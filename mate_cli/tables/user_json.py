@@ -14,10 +14,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
 from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import check_file, table_of
+from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
 
 _SHAPES = "a list of objects, a list of lists or {header, rows}"
 
@@ -28,8 +28,7 @@ def read_json_table(path: Path) -> Table:
     Raises:
         UserError: it cannot be read, is of another shape, a cell is no text and no number, or it is too large.
     """
-    check_file(path)
-    return json_table(read_json(path), path)
+    return json_table(read_json(path, MAX_BYTES), path)
 
 
 def json_table(content: Any, path: Path) -> Table:
@@ -50,10 +49,12 @@ def json_table(content: Any, path: Path) -> Table:
 
 
 def _of_objects(path: Path, rows: list[Any]) -> Table:
+    check_size(path, len(rows))
     objects = [JsonObject.of(row, f"{path}: row {number}").content for number, row in enumerate(rows, start=1)]
     header = list(dict.fromkeys(key for row in objects for key in row))
+    check_size(path, len(rows), len(header))
     body = [
-        [_text(row.get(key), f"{path}: row {number}, key {key!r}") for key in header]
+        [_text(row.get(key), f"{path}: row {number}, key {shown(key)}") for key in header]
         for number, row in enumerate(objects, start=1)
     ]
     return table_of(path, header, body)
@@ -81,4 +82,4 @@ def _text(value: Any, where: str) -> str:
 
 def _kind(value: Any) -> str:
     names: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
-    return names.get(type(value)) or json.dumps(value)[:40]
+    return names.get(type(value)) or shown(value)

@@ -12,7 +12,8 @@ MAX_ROWS = 8192
 """A single column of this many rows fills the longest input that the models are measured with."""
 
 MAX_COLUMNS = 1024
-_MAX_BYTES = 1 << 25
+MAX_CELLS = 1 << 20
+MAX_BYTES = 1 << 25
 
 
 def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
@@ -25,33 +26,28 @@ def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], t
         raise UserError(f"{path}: the table has no columns")
     if not rows:
         raise UserError(f"{path}: no rows below the header")
-    if len(rows) > MAX_ROWS:
-        raise too_many_rows(path)
-    if len(header) > MAX_COLUMNS:
-        raise UserError(f"{path}: more than {MAX_COLUMNS} columns; ask about a table of at most {MAX_COLUMNS}")
+    check_size(path, len(rows), len(header))
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
             raise UserError(f"{path}: row {number} has {len(row)} cells, the header has {len(header)}")
     return Table(path.name, _cells(header), tuple(map(_cells, rows)), title or path.stem)
 
 
-def too_many_rows(path: Path, limit: int = MAX_ROWS) -> UserError:
-    """What to say of a table with more rows than ``limit``."""
-    return UserError(f"{path}: more than {limit} rows; ask about a table of at most {limit}")
+def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> None:
+    """Make sure that a table is not too large, before its cells are made.
 
-
-def check_file(path: Path) -> None:
-    """Make sure that a file can be read whole.
+    Args:
+        rows: without the header.
+        cells: where they are more than rows times columns.
 
     Raises:
-        UserError: it cannot be read, or is too large.
+        UserError: it is.
     """
-    try:
-        with path.open("rb") as file:
-            if file.seek(0, 2) > _MAX_BYTES:
-                raise UserError(f"{path}: larger than {_MAX_BYTES >> 20} MiB; ask about a smaller table")
-    except OSError as error:
-        raise UserError(f"table={path}: cannot be read ({error.strerror or error})") from error
+    cells = max(cells, rows * columns)
+    sizes = {"rows": (rows, MAX_ROWS), "columns": (columns, MAX_COLUMNS), "cells": (cells, MAX_CELLS)}
+    for name, (size, limit) in sizes.items():
+        if size > limit:
+            raise UserError(f"{path}: more than {limit} {name}; ask about a table of at most {limit}")
 
 
 def _cells(texts: Sequence[str]) -> tuple[Cell, ...]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, named, shown
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_file, table_of
+from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+_EXPANDED = 1 << 27  # bytes that the rows read at once may become: a text that a column repeats is stored once
 
 
 def read_parquet(path: Path) -> Table:
@@ -22,22 +25,47 @@ def read_parquet(path: Path) -> Table:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    check_file(path)
+    _check_bytes(path, _file_size(path))
     try:
         with ParquetFile(path) as file:
-            if file.metadata.num_rows > MAX_ROWS or len(file.schema_arrow) > MAX_COLUMNS:
-                raise UserError(
-                    f"{path}: more than {MAX_ROWS} rows or {MAX_COLUMNS} columns; ask about a smaller table"
-                )
-            table = file.read()
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
+            names, columns = file.schema_arrow.names, _columns(path, file)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = named(str(error).partition("\n")[0])
         raise UserError(f"{path}: not a Parquet file that can be read ({reason})") from error
-    columns = [_texts(name, column, path) for name, column in zip(table.column_names, table.columns, strict=True)]
-    return table_of(path, table.column_names, list(zip(*columns, strict=True)))
+    return table_of(path, names, list(zip(*columns, strict=True)))
 
 
-def _texts(name: str, column: pa.ChunkedArray, path: Path) -> list[str]:
+def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
+    """The texts of each column, read a part at a time so that what expands too far is found in time."""
+    facts, names = file.metadata, file.schema_arrow.names
+    check_size(path, facts.num_rows, len(names))
+    stored = sum(facts.row_group(number).total_byte_size for number in range(facts.num_row_groups))
+    _check_bytes(path, stored)
+    columns: list[list[str]] = [[] for _ in names]
+    size = 0
+    for batch in file.iter_batches(max(1, min(_EXPANDED // max(stored, 1), 1024))):
+        for texts, name, column in zip(columns, names, batch.columns, strict=True):
+            more = _texts(name, column, path)
+            texts += more
+            size += sum(map(len, more))
+        _check_bytes(path, size)
+    return columns
+
+
+def _file_size(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return file.seek(0, 2)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _check_bytes(path: Path, size: int) -> None:
+    if size > MAX_BYTES:
+        raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; ask about a smaller table")
+
+
+def _texts(name: str, column: pa.Array, path: Path) -> list[str]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -46,5 +74,6 @@ def _texts(name: str, column: pa.ChunkedArray, path: Path) -> list[str]:
             column = pc.if_else(pc.is_nan(column), None, column)
         texts: list[str | None] = column.cast(pa.string()).to_pylist()
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: column {name!r} is of type {column.type}, which is no text and no number") from error
+        kind = named(str(column.type))
+        raise UserError(f"{path}: column {shown(name)} is of type {kind}, which is no text and no number") from error
     return [text or "" for text in texts]

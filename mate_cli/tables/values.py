@@ -60,6 +60,7 @@ _YEARS = range(1700, 2017)
 
 _NUMBER = re.compile(r"(?:(?:^|\s)[+-])?(?:\.\d+|\d+(?:,\d{3})*(?:\.\d*)?)")
 _WORD = re.compile(r"[^\W_]+")
+_SHORT = 200  # characters; longer texts seldom come again, and would fill the memory
 _MAY_HOLD_VALUE = re.compile("|".join((r"\d", *_NUMBER_WORDS, *_MONTHS)))
 
 _FIELDS = {
@@ -88,9 +89,17 @@ _DATES = (  # what a text must hold to be worth the search, and what to search f
 )
 
 
-@lru_cache(maxsize=1 << 16)
 def find_values(text: str) -> tuple[Value, ...]:
     """The values of a text, left to right."""
+    return _values_of_short(text) if len(text) <= _SHORT else _values(text)
+
+
+@lru_cache(maxsize=1 << 16)
+def _values_of_short(text: str) -> tuple[Value, ...]:
+    return _values(text)
+
+
+def _values(text: str) -> tuple[Value, ...]:
     return tuple(value for span in find_spans(normalize_for_match(text)) for value in span.values)
 
 

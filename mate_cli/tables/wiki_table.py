@@ -6,7 +6,7 @@ import sys
 from typing import Any
 from urllib.parse import unquote
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
 from mate_cli.tables.json_file import JsonObject
 from mate_cli.tables.table import Cell, Table
 
@@ -39,7 +39,7 @@ def _parse_cell(cell: Any, where: str) -> Cell:
     match cell:
         case [str(text), list(links)] if all(isinstance(link, str) for link in links):
             return Cell(text, tuple(dict.fromkeys(sys.intern(unquote(link)) for link in links)))
-    raise UserError(f"{where}: expected [text, [link, ...]], found {str(cell)[:80]}")
+    raise UserError(f"{where}: expected [text, [link, ...]], found {shown(cell)}")
 
 
 def parse_passages(content: JsonObject, shared: dict[tuple[str, str], str]) -> dict[str, str]:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
 from mate_cli.tables.csv_file import read_records, read_table
-from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.text import wtq_normalize
@@ -38,8 +38,8 @@ LAYOUT = Layout(
 def split_files(data_dir: Path, split: str) -> list[Path]:
     """The file of the questions, then those of the tables that it names."""
     path = LAYOUT.question_file(data_dir, split)
-    names = {record["context"] for _, record in read_records(path, _COLUMNS, _TABS)}
-    return [path, *(data_dir / name for name in sorted(names))]
+    names = {record["context"]: where for where, record in read_records(path, _COLUMNS, _TABS)}
+    return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
 
 
 def read_split(data_dir: Path, split: str) -> Split:
@@ -57,7 +57,7 @@ def read_split(data_dir: Path, split: str) -> Split:
     for where, record in records:
         name = record["context"]
         if name not in finders:
-            finders[name] = _read_table(data_dir, name)
+            finders[name] = _read_table(file_below(data_dir, name, where), name)
         if (found := finders[name]) is not None:
             table, finder = found
             answers = _answers(record["targetValue"], where)
@@ -68,11 +68,11 @@ def read_split(data_dir: Path, split: str) -> Split:
     return Split(tuple(examples), len(records) - len(examples), len(records), problems)
 
 
-def _read_table(data_dir: Path, name: str) -> tuple[Table, SupervisionFinder] | None:
+def _read_table(file: Path, name: str) -> tuple[Table, SupervisionFinder] | None:
     """The table; None where its file is not there."""
-    if not (data_dir / name).is_file():
+    if not file.is_file():
         return None
-    table = read_table(data_dir / name, name, _TABLE, clean=wtq_normalize)
+    table = read_table(file, name, _TABLE, clean=wtq_normalize)
     return table, SupervisionFinder(table)
 
 
@@ -91,7 +91,7 @@ def _answers(text: str, where: str) -> tuple[str, ...]:
     """The answers, which are joined by bars; ``\\n``, ``\\p`` and ``\\\\`` in one are a newline, a bar, a backslash."""
     answers = tuple(_unescaped(answer) for answer in text.split("|"))
     if not all(answers):
-        raise UserError(f"{where}, column 'targetValue': expected answers joined by |, found {text[:80]!r}")
+        raise UserError(f"{where}, column 'targetValue': expected answers joined by |, found {shown(text)}")
     return answers
 
 

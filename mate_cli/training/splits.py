@@ -16,7 +16,9 @@ from mate_cli.errors import UserError, disk_reason
 from mate_cli.files import made_once
 from mate_cli.models.configuration import MateConfig
 from mate_cli.tables import sample
+from mate_cli.tables.download import release_folder
 from mate_cli.tables.readers import READERS
+from mate_cli.tables.releases import RELEASES
 from mate_cli.training.tasks import task_of
 
 
@@ -41,7 +43,7 @@ def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> 
 
 
 def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> Path:
-    """The folder of a task's data; the sample is generated on first use.
+    """The folder of a task's data, ``data_dir`` or what ``mate prepare`` fetched; the sample is generated on first use.
 
     Raises:
         UserError: the task needs ``data_dir``, and there is none; or it has no questions.
@@ -50,12 +52,16 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
         raise UserError(f"task={task.name} asks no questions: it is for mate prepare, train and evaluate; name another")
     if task.reader == "sample":
         return _sample_folder(cache_folder(paths))
-    if data_dir is None:
-        raise UserError(
-            f"task={task.name} needs data_dir=DIR, a folder with {READERS[task.reader].LAYOUT.content}; "
-            "to try mate without data: task=sample"
-        )
-    return Path(data_dir).expanduser()
+    if data_dir is not None:
+        return Path(data_dir).expanduser()
+    is_released = task.reader in RELEASES
+    if is_released and (fetched := release_folder(task.reader, cache_folder(paths))).is_dir():
+        return fetched
+    way_out = f"mate prepare task={task.name} fetches it; " if is_released else ""
+    raise UserError(
+        f"task={task.name} needs data_dir=DIR, a folder with {READERS[task.reader].LAYOUT.content}; "
+        f"{way_out}to try mate without data: task=sample"
+    )
 
 
 def encoding_options(task: TaskConfig, schedule: ScheduleConfig, model: MateConfig) -> EncodingOptions:

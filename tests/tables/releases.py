@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
+import zipfile
 from pathlib import Path
+
+from mate_cli.tables.releases import Source
 
 SQA_HEADER = "id\tannotator\tposition\tquestion\ttable_file\tanswer_coordinates\tanswer_text"
 SQA_ROWS = (
@@ -68,3 +73,22 @@ def write_tabfact(folder: Path) -> Path:
     for table in "ab":
         write(folder / "data" / "all_csv" / f"{table}.html.csv", TABFACT_TABLE)
     return folder
+
+
+def zipped(*files: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
+    """A zip archive of files, whatever their names."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return sink.getvalue()
+
+
+def zipped_sqa(folder: Path) -> tuple[bytes, Source]:
+    """The release of ``write_sqa`` as an archive, and what is to be known of it."""
+    write_sqa(folder)
+    archive = zipped(*((f"SQA/{p.relative_to(folder)}", p.read_bytes()) for p in folder.rglob("*") if p.is_file()))
+    sha256 = hashlib.sha256(archive).hexdigest()
+    parts = ("test.tsv", "random-split-1-train.tsv", "random-split-1-dev.tsv", "table_csv")
+    url = "http://official.invalid/SQA.zip"
+    return archive, Source("SQA 1.zip", url, sha256, len(archive), root="SQA", parts=parts)

@@ -159,7 +159,7 @@ def test_truncated_json_names_the_file_and_the_place(release: Path) -> None:
         (
             "tables_tok",
             _TABLE | {"data": [["a", "b"]]},
-            "row 1, cell 1: expected [text, [link, ...]], found a",
+            "row 1, cell 1: expected [text, [link, ...]], found 'a'",
         ),
         ("tables_tok", {"header": []}, "key 'data' is missing"),
         ("request_tok", {}, "request_tok/Cities_0.json: no passage for '/wiki/City', a link of cell 'City'"),

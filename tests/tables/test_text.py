@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from mate_cli.tables.text import (
     normalize_for_match,
     words_and_marks,
     wtq_normalize,
+    wtq_official_form,
 )
 
 
@@ -94,3 +98,25 @@ def test_numbers(text: str, number: float) -> None:
 def test_no_numbers(text: str) -> None:
     with pytest.raises(ValueError, match="could not convert"):
         convert_to_float(text)
+
+
+# The marks as one expression, which says plainly what goes, and takes minutes for 100 kB of "[a]".
+_FOOTNOTES = re.compile(r"(?:(?<!^)\[[^]]*\]|^\[\d+\]|[•♦†‡*#+])+$")
+_REMARKS = re.compile(r"(?<!^)(?: \([^)]*\))+$")
+
+
+@given(st.text("[]()*† 1ab", max_size=16))
+def test_what_wikipedia_adds_goes_from_the_end(text: str) -> None:
+    """In letters that no other rule touches, against the expressions applied until nothing goes."""
+    expected = text
+    while (shorter := _REMARKS.sub("", _FOOTNOTES.sub("", expected.strip()).strip()).strip()) != expected:
+        expected = shorter
+    assert wtq_official_form(text) == " ".join(expected.split())
+
+
+def test_long_texts_take_no_longer_than_their_length_asks() -> None:
+    started = time.process_time()
+    for unit in ("[a]", " (a)", "[", "[a] ", "*"):
+        wtq_official_form("x" + unit * 10_000 + "x")
+        wtq_official_form("x" + unit * 10_000)
+    assert time.process_time() - started < 2

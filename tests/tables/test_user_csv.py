@@ -94,5 +94,3 @@ def test_too_many_rows_fail_before_the_rest_is_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"more than {MAX_ROWS} rows"):
         read_csv(path)
     assert read_csv(_table(tmp_path, b"n\n" + b"1\n" * MAX_ROWS)).num_rows == MAX_ROWS
-    with pytest.raises(UserError, match="more than 3 rows"):
-        read_csv(_table(tmp_path, b"n\n1\n2\n3\n4\n"), max_rows=3)

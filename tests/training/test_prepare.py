@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tables.releases import write_sqa, write_tabfact, write_wtq
+from mate_cli.tables.releases import RELEASES, Release
+from tests.tables.file_server import Server
+from tests.tables.releases import write_sqa, write_tabfact, write_wtq, zipped_sqa
 from tests.training.conftest import TINY
 
 
@@ -60,10 +62,28 @@ def test_what_is_said_of_a_release(task, mate, tmp_path, capsys):
         assert shown[title] == tuple(map(str, counts)), title
     assert shown["encoded"] == ("4", "4", "4") if task != "wtq" else ("7", "7", "7")
     assert not shown.keys() & set(_ELSEWHERE[task])
-    assert mate(*command) == 2
-    assert "needs data_dir=DIR, a folder with" in capsys.readouterr().err
     assert mate(*command, f"data_dir={tmp_path}") == 2
     assert f"did you mean data_dir={folder}?" in capsys.readouterr().err
+
+
+def test_what_is_not_there_is_fetched_once(mate, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MATE_CACHE", str(tmp_path / "own"))
+    archive, source = zipped_sqa(tmp_path / "made")
+    monkeypatch.setitem(RELEASES, "sqa", Release("1.0", "CC BY-SA 4.0", (source,)))
+    command = ("prepare", "task=sqa", "backbone=tiny", "schedule=smoke", "workers=1")
+    assert mate(*command, "mirror=elsewhere") == 2
+    assert "mirror=elsewhere is no address; begin it with https:// or http://" in capsys.readouterr().err
+    assert mate("train", "task=sqa", *TINY) == 2
+    assert "needs data_dir=DIR, a folder with the *.tsv files" in (error := capsys.readouterr().err)
+    assert "mate prepare task=sqa fetches it" in error
+    server = Server(archive)
+    try:
+        assert mate(*command, f"mirror={server.url}") == 0
+    finally:
+        server.close()
+    assert "SHA-256 as published; licence: CC BY-SA 4.0" in capsys.readouterr().out
+    assert mate(*command) == 0  # the server is gone
+    assert not list((tmp_path / "own" / "data").glob("*.partial"))
 
 
 def test_counts_alone_are_written_and_nothing_is_encoded(mate, tmp_path, monkeypatch):

@@ -1,0 +1,28 @@
+"""The table of what was fuzzed, below the summary of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tabulate import tabulate
+
+_HEADER = ("reader, file", "inputs", "results", "clear errors", "crashes")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the inputs of each target of ``make test-fuzz`` and what came of them."""
+    if "fuzz" not in config.option.markexpr.replace("not fuzz", ""):
+        return
+    rows = list(_rows(terminalreporter))
+    sums = [sum(column) for column in zip(*(row[1:] for row in rows), strict=True)]
+    terminalreporter.section("fuzzed")
+    terminalreporter.write_line(tabulate([*rows, ["all", *sums]], _HEADER, tablefmt="github", intfmt=","))
+
+
+def _rows(terminalreporter: Any) -> Iterator[list[Any]]:
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        for name, (target, inputs, results, errors) in report.user_properties:
+            if name == "fuzz":
+                yield [target, inputs, results, errors, inputs - results - errors]
