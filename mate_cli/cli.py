@@ -71,7 +71,7 @@ def _command_first(words: list[str]) -> tuple[str, list[str]]:
 
 def _plain(command: str, words: list[str]) -> None:
     """Run a command that takes words and no keys."""
-    from mate_cli.config import PLAIN
+    from mate_cli.config_plain import PLAIN
 
     config, most = PLAIN[command]
     if len(words) > most:

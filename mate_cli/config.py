@@ -279,35 +279,6 @@ class ExportConfig:
     overwrite: bool = key(False, "replace the files of an export that stands there")
 
 
-@dataclass
-class LsConfig:
-    """What `mate ls` lists."""
-
-    what: str = "all"
-
-
-@dataclass
-class DoctorConfig:
-    """What `mate doctor` looks at."""
-
-    paths: PathsConfig = field(default_factory=PathsConfig)
-
-
-@dataclass
-class CompletionConfig:
-    """What `mate completion` prints: the script of a ``shell``; for ``query`` what could continue ``line``."""
-
-    shell: str = "bash"
-    line: str = ""
-
-
-# The commands that no Hydra composes: each takes a word per field of its class, at most as many as are named here.
-PLAIN: dict[str, tuple[type, int]] = {
-    "ls": (LsConfig, 1),
-    "doctor": (DoctorConfig, 0),
-    "completion": (CompletionConfig, 2),
-}
-
 ROOTS: dict[str, type] = {
     "prepare": PrepareConfig,
     "train": TrainConfig,

@@ -18,7 +18,8 @@ from mate_cli.attention import BACKENDS
 from mate_cli.catalogue import options
 from mate_cli.cli import main
 from mate_cli.commands import doctor, ls
-from mate_cli.config import DoctorConfig, PathsConfig
+from mate_cli.config import PathsConfig
+from mate_cli.config_plain import DoctorConfig
 from mate_cli.errors import UserError
 
 Act = Callable[[Any], None]

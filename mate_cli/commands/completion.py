@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mate_cli.completion import SHELLS, candidates
-from mate_cli.config import CompletionConfig
+from mate_cli.config_plain import CompletionConfig
 from mate_cli.config_rules import unknown_name
 from mate_cli.errors import UserError
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mate_cli.config import DoctorConfig, HardwareConfig, cache_folder
+from mate_cli.config import HardwareConfig, cache_folder
+from mate_cli.config_plain import DoctorConfig
 from mate_cli.errors import UserError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mate_cli.catalogue import Option, options, schedules
-from mate_cli.config import LsConfig
+from mate_cli.config_plain import LsConfig
 from mate_cli.config_rules import unknown_name
 from mate_cli.errors import UserError
 

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ from mate_cli.reporting.run_records import RunRecord
 
 _MOST_POINTS = 200  # of a curve: more are averaged
 _KINDS = ("model", "ablation", "backbone", "schedule")
-_STYLE = {"font.size": 8, "svg.hashsalt": "mate", "text.parse_math": False}
+_STYLE: dict[Any, Any] = {"font.size": 8, "svg.hashsalt": "mate", "text.parse_math": False}
 
 Curve = list[tuple[float, float]]
 """Steps and values."""
