@@ -32,7 +32,7 @@ from tests.training.test_every_model import MODELS, SILENT, composed, eight  # n
 from tests.training.test_pre_training import write_tables
 from tests.training.xla_runs import SMALL, Counts, train, write_table
 
-pytestmark = [pytest.mark.xla, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.xla, pytest.mark.timeout(2400)]
 TEN = ("task.schedules.smoke.steps=10",)
 DROPPING = (
     "name=it",
@@ -191,13 +191,13 @@ def test_mixed_precision_is_of_products_alone(tmp_path, cache):
 
 
 def program(module, *words, **environment):
-    """The output of a program beside these tests, which gets ten minutes."""
+    """The output of a program beside these tests, which gets a quarter of an hour."""
     done = subprocess.run(
         [sys.executable, "-m", f"tests.training.{module}", *map(str, words)],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
