@@ -39,7 +39,7 @@ test-gpu: $(READY) ## the tests that need a CUDA GPU
 
 # The versions of constraints.txt, but the torch that torch-xla loads with, without CUDA's libraries (tests/cuda_stubs.py).
 $(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
-	@echo "building $(XLA_VENV) (two minutes, 3.4 GB)"
+	@echo "building $(XLA_VENV) (two minutes, 3.3 GB)"
 	@$(PYTHON) -m venv $(XLA_VENV)
 	@grep -Ev '^($(NOT_FOR_XLA))==' constraints.txt > $(XLA_VENV)/requirements.txt
 	@$(XLA_VENV)/bin/python -m pip install --quiet --no-deps --requirement $(XLA_VENV)/requirements.txt torch==2.9.0 \

@@ -27,7 +27,8 @@ ABOUT = """\
 
 Made by `make test-xla`, on torch-xla's processor, without a TPU: trainings of a tiny model with an empty compile cache,
 of ten steps each, or five of four passes. The second column counts from the first step to the last, the third also what
-comes before and behind them: weights that are moved, validation, checkpoints.
+comes before and behind them: weights that are moved, validation, checkpoints. What an earlier training of the process
+has compiled is not compiled again.
 
 | training | programs compiled for the steps | in all | operations left to the CPU |
 |---|---|---|---|"""
