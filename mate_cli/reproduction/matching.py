@@ -29,6 +29,8 @@ _IGNORED = (
     "backbone.name",
     "steps.save_every",
 )
+# Nothing is read from the pooled state in these kinds of task, which end a chain: no label, no operator.
+_WITHOUT_POOLING = ("cell_selection", "span_reading")
 _GROUPS = ("task", "model", "backbone", "seed", "data_dir", "steps")
 
 
@@ -45,6 +47,8 @@ def result_settings(plain: Mapping[str, Any], schedule: str) -> Settings:
         found["backbone.path"] = None
     elif found.get("backbone.path"):
         found["backbone.path"] = _place(found["backbone.path"])
+    if plain["task"].get("kind") in _WITHOUT_POOLING:
+        found["backbone.pooling"] = None
     return {name: value for name, value in found.items() if not name.startswith(_IGNORED)}
 
 
