@@ -66,6 +66,17 @@ def test_without_a_key_each_job_is_an_offline_run_and_seeds_are_a_group(
         assert json.loads((folder / "status.json").read_text())["wandb_id"] == run.id
 
 
+@pytest.mark.slow
+def test_the_key_of_wandb_is_not_kept(mate: Mate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offline, everything that wandb writes is in the run folder too."""
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_API_KEY", "0123456789abcdef0123456789abcdef01234567")
+    assert mate("train", *TINY, "logger=wandb", "name=first") == 0
+    kept = [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
+    assert any("wandb" in path.parts and path.suffix == ".wandb" for path in kept)
+    assert [path for path in kept if b"0123456789abcdef0123456789abcdef" in path.read_bytes()] == []
+
+
 @pytest.mark.sweep
 def test_tensorboard_shows_the_curves_of_metrics_csv(mate: Mate, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
