@@ -60,7 +60,7 @@ $(SWEEP)/.ready: pyproject.toml constraints.txt
 test-sweep: $(SWEEP)/.ready ## real sweeps on Ray, submitit and local processes; TensorBoard
 	OMP_NUM_THREADS=1 $(SWEEP)/bin/python -m pytest -n 0 -m "sweep or slow" tests/sweep tests/training/test_tracking.py
 
-test-fuzz: $(READY) ## 150,000 spoilt files and odd tables through every reader and the encoding (a quarter of an hour)
+test-fuzz: $(READY) ## 145,000 spoilt files and odd tables through every reader and the encoding (a quarter of an hour)
 	$(PYTEST) -m fuzz tests/fuzz
 
 lint: $(READY) ## ruff
