@@ -13,9 +13,9 @@ _HEADER = ("reader, file", "inputs", "results", "clear errors", "crashes")
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the inputs of each target of ``make test-fuzz`` and what came of them."""
-    if "fuzz" not in config.option.markexpr.replace("not fuzz", ""):
-        return
     rows = list(_rows(terminalreporter))
+    if not rows or "not fuzz" in config.option.markexpr:
+        return
     sums = [sum(column) for column in zip(*(row[1:] for row in rows), strict=True)]
     terminalreporter.section("fuzzed")
     terminalreporter.write_line(tabulate([*rows, ["all", *sums]], _HEADER, tablefmt="github", intfmt=","))

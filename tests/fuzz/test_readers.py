@@ -18,7 +18,7 @@ from tests.fuzz.targets import TARGETS, BrokenTable, Target
 
 _LONGEST_MESSAGE = 1000
 _SECONDS = 5.0  # of the processor: a small file takes milliseconds
-FEW, MANY = 20, 5000
+FEW, MANY = 10, 5000
 
 _each_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 
