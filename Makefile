@@ -89,7 +89,7 @@ $(AUDIT)/.ready:
 audit: $(READY) $(AUDIT)/.ready ## known vulnerabilities of the pinned versions (needs pypi.org), and all licences
 	$(AUDIT)/bin/python .ci/audit.py $(VENV)/bin/python
 
-test-fuzz: $(READY) ## 145,000 spoilt files and odd tables through every reader and the encoding (a quarter of an hour)
+test-fuzz: $(READY) ## 155,000 spoilt files and odd tables through every reader and the encoding (a quarter of an hour)
 	$(PYTEST) -m fuzz tests/fuzz
 
 lint: $(READY) ## ruff

@@ -6,14 +6,14 @@ reads), ``answer`` (texts of cells or a number, several joined by |), and, where
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mate_cli.errors import UserError
+from mate_cli.errors import UserError, shown
 from mate_cli.tables.csv_file import read_records
-from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.user_table import read_table
@@ -46,7 +46,8 @@ class OwnReader:
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
         """The file of the questions, then those of the tables that it names."""
         path = _LAYOUT.question_file(data_dir, split)
-        return [path, *(data_dir / name for name in sorted({record["table"] for _, record in _records(path)}))]
+        names = _names(_records(path))
+        return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
 
     def read_split(self, data_dir: Path, split: str) -> Split:
         """Read one split; each table is read once, and a question whose table is missing is counted and left out.
@@ -55,8 +56,7 @@ class OwnReader:
             UserError: a file is broken, a table is not in the folder, or a question has no answer or another's id.
         """
         records = list(_records(_LAYOUT.question_file(data_dir, split)))
-        first = {record["table"]: where for where, record in reversed(records)}
-        tables = {name: _read_table(data_dir, name, where) for name, where in first.items()}
+        tables = {name: _read_table(data_dir, name, where) for name, where in _names(records).items()}
         examples: dict[str, Example] = {}
         problems: dict[str, str] = {}
         for number, (where, record) in enumerate(records, start=1):
@@ -64,7 +64,7 @@ class OwnReader:
                 continue
             name, answers = record.get("id") or f"{split}-{number}", _answers(record["answer"], where)
             if name in examples:
-                raise UserError(f"{where}, column 'id': {name!r} is another question's already")
+                raise UserError(f"{where}, column 'id': {shown(name)} is another question's already")
             found = self._supervision(table.finder, answers, strict=split == "train")
             examples[name] = Example(
                 name, record["question"], table.table, answers, candidates=found.cells, value=found.value
@@ -91,18 +91,25 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         yield where, plain
 
 
+def _names(records: Iterable[tuple[str, dict[str, str]]]) -> dict[str, str]:
+    """The tables that are asked about, each with where it is named first."""
+    names: dict[str, str] = {}
+    for where, record in records:
+        names.setdefault(record["table"], f"{where}, column 'table'")
+    return names
+
+
 def _read_table(data_dir: Path, name: str, where: str) -> _Read | None:
     """The table; None where its file is not there."""
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise UserError(f"{where}, column 'table': {name!r} is not in data_dir; write its path from there")
-    if not (data_dir / name).is_file():
+    path = file_below(data_dir, name, where)
+    if not path.is_file():
         return None
-    table = replace(read_table(data_dir / name), id=name)
+    table = replace(read_table(path), id=name)
     return _Read(table, SupervisionFinder(table))
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:
     answers = tuple(answer.strip() for answer in text.split("|"))
     if not all(answers):
-        raise UserError(f"{where}, column 'answer': expected answers joined by |, found {text[:80]!r}")
+        raise UserError(f"{where}, column 'answer': expected answers joined by |, found {shown(text)}")
     return answers

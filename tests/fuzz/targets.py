@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.answer_files import read_sqa_predictions, read_tagged, read_wtq_predictions
 from mate_cli.tables.corpus import Broken, Corpus
+from mate_cli.tables.own import OwnReader
 from mate_cli.tables.readers import Reader
 from mate_cli.tables.split import Split
 from mate_cli.tables.submission import read_reference, read_submission
@@ -193,6 +194,14 @@ def _write_written(folder: Path) -> None:
         write(folder / "collected_data" / f"{name}_training_all.json", _STATEMENTS)
 
 
+def _write_own(folder: Path) -> None:
+    write(folder / "t.csv", "Town,People\nBirch,12\nElm,3\nOak,12\n")
+    write(folder / "train.csv", _OWN.decode())
+
+
+_OWN = (
+    b'id,question,table,answer\n1,How many live in Elm?,t.csv,3\n2,"Which, if any?",t.csv,Birch|Oak\n3,How?,t.csv,15\n'
+)
 _STATEMENTS = {"a.html.csv": [["Elm has 20", "none has"], [1, 0], "towns"], "b.html.csv": [["x"], [0], ""]}
 _CSV = b'\xef\xbb\xbfTown,People,"Said, of it"\r\nBirch,12,"a ""b"" c"\r\n\r\nElm,"3,000",\n'
 _HTML = (
@@ -246,6 +255,8 @@ TARGETS = (
         "wtq", "data/random-split-1-train.tsv", (_lines(WTQ_HEADER, *WTQ_ROWS),), _split_reader(wtq, "train"), write_wtq
     ),
     Target("wtq", "csv/1-csv/1.csv", (WTQ_TABLE.encode(),), _split_reader(wtq, "train"), write_wtq),
+    Target("own", "train.csv", (_OWN,), _split_reader(OwnReader(alternatives=False), "train"), _write_own),
+    Target("own", "t.csv", (_CSV,), _split_reader(OwnReader(alternatives=True), "train"), _write_own),
     Target("wtq", "gold.tagged", (_lines("id\ttargetValue\ttargetCanon", "nu-0\ta|b\\p\ta|3.0"),), _tagged),
     Target(
         *("tabfact", "tokenized_data/test_examples.json", (_json(_STATEMENTS),), _split_reader(tabfact, "test")),
