@@ -7,7 +7,6 @@ import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -18,7 +17,6 @@ from mate_cli.reporting.run_records import RunRecord
 
 _MOST_POINTS = 200  # of a curve: more are averaged
 _KINDS = ("model", "ablation", "backbone", "schedule")
-_STYLE: dict[Any, Any] = {"font.size": 8, "svg.hashsalt": "mate", "text.parse_math": False}
 
 Curve = list[tuple[float, float]]
 """Steps and values."""
@@ -101,7 +99,7 @@ def _panels(figure: Figure, curves: Mapping[str, Curve]) -> None:
 
 def _drawn(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
     file = io.BytesIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context({"font.size": 8, "svg.hashsalt": "mate", "text.parse_math": False}):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         figure.savefig(file, format="svg", metadata={"Date": None})
