@@ -34,7 +34,7 @@ import yaml
 
 from mate_cli.config import TrainConfig, config_hash
 from mate_cli.errors import UserError, disk_reason
-from mate_cli.files import LOCK, hold, in_turn, remove_leftovers, write_json, write_text
+from mate_cli.files import hold, in_turn, remove_leftovers, write_json, write_text
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -141,7 +141,7 @@ class RunFolder:
         for path in sorted(self.path.iterdir(), key=lambda own: own == self.config_file):
             if path.is_dir():
                 shutil.rmtree(path)
-            elif path.name != LOCK:
+            elif not path.name.endswith(".lock"):
                 path.unlink()
 
     def record_start(self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any]) -> None:
