@@ -218,7 +218,7 @@ REPLICAS = {"PJRT_NPROC": "16", "XLA_THREAD_POOL_SIZE": "16", "XLA_NO_SPECIAL_SC
 
 
 def test_two_replicas_come_to_the_weights_of_one(tmp_path, cache):
-    # The paper's learning rate, see test_two_processes.py: the bias of all scores wanders by rounding errors times this.
+    # The paper's learning rate, as in test_two_processes.py: the bias of all scores wanders by rounding times this.
     rates = ("task.schedules.smoke.lr=1e-5", "task.schedules.smoke.head_lr=null")
     words = ("task.schedules.smoke.steps=4", "name=it", "hardware.micro_batch=2", *rates)
     ends = []
