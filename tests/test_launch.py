@@ -28,7 +28,10 @@ from mate_cli.errors import UserError
 from mate_cli.launch import RANK_VARIABLES
 from mate_cli.overrides import quote, split
 
-TASKS = "counterfactual, cs, hybridqa, hybridqa_reader, mlm, sample, sample_reader, sqa, synthetic, tabfact, wtq"
+TASKS = (
+    "counterfactual, cs, hybridqa, hybridqa_reader, mlm, own, own_qa, sample, sample_reader, sqa, synthetic, "
+    "tabfact, wtq"
+)
 HARDWARE = "auto, cpu, cpu_bf16, gpu, gpu_ddp, gpu_fsdp, tpu_v3, tpu_v3_32, tpu_v4, tpu_v5e, tpu_v6e, xla_cpu"
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"
 TEXT = st.text(st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30)

@@ -15,7 +15,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -29,6 +29,9 @@ from mate_cli.errors import UserError
 from mate_cli.files import hold, remove_leftovers, write_json
 from mate_cli.training.run_folder import environment
 
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 
 class Results:
     """Records of a bench, and their file."""
@@ -36,6 +39,7 @@ class Results:
     def __init__(self, config: BenchConfig, device: str) -> None:
         self.folder = Path(config.to)
         self.records: list[Record] = []
+        self._lock: BaseFileLock | None = None
         self._facts: dict[str, Any] = {
             "finished": False,
             "command": sys.argv[1:],
@@ -46,7 +50,7 @@ class Results:
         }
 
     def claim(self, overwrite: bool, resume: bool) -> None:
-        """Make the folder, or go on with what it holds.
+        """Make the folder, or go on with what it holds; keep it until ``release``.
 
         Raises:
             UserError: it holds results and nobody said what to do with them, it holds others than ``resume`` could
@@ -56,19 +60,32 @@ class Results:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = hold(self.folder)
-            remove_leftovers(self.folder, ".*.tmp")
-            if file.exists() and resume:
-                self._take_over(file)
-            elif file.exists() and not overwrite:
-                raise UserError(
-                    f"{file} exists: take another folder with to=FOLDER, replace it with overwrite=true, or measure "
-                    "what is missing with resume=true"
-                )
-            for figure in self.folder.glob("figure[456]-*.png"):
-                figure.unlink()
-            self._write()
+            self._begin(file, overwrite, resume)
         except OSError as error:
+            self.release()
             raise UserError(f"cannot write {file}: {error.strerror}; take another folder with to=FOLDER") from error
+        except BaseException:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Let other processes have the folder again."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _begin(self, file: Path, overwrite: bool, resume: bool) -> None:
+        remove_leftovers(self.folder, ".*.tmp")
+        if file.exists() and resume:
+            self._take_over(file)
+        elif file.exists() and not overwrite:
+            raise UserError(
+                f"{file} exists: take another folder with to=FOLDER, replace it with overwrite=true, or measure "
+                "what is missing with resume=true"
+            )
+        for figure in self.folder.glob("figure[456]-*.png"):
+            figure.unlink()
+        self._write()
 
     def _take_over(self, file: Path) -> None:
         """The records and the start of an earlier sitting that measured the same on the same machine."""

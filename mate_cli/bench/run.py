@@ -39,6 +39,7 @@ class Bench:
 
     def __exit__(self, *_: object) -> None:
         self._server.close()
+        self.results.release()
 
     def measure(self, point: Point) -> list[Record]:
         """Measure one of ``wanted`` that no earlier sitting measured, and keep it in the results."""

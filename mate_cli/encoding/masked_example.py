@@ -94,7 +94,7 @@ def _text(pieces: TablePieces, tokenizer: CellTokenizer, options: MaskingOptions
         found = _span(joined, tokenizer.is_continuation(joined), options, random)
     else:
         fitting = (text for text in texts if options.min_text <= len(text) <= options.max_text)
-        found = next(fitting, joined[: options.max_text])
+        found = next(fitting, joined[: _whole_words(tokenizer.is_continuation(joined), options.max_text)])
     return found[: _whole_words(tokenizer.is_continuation(found), options.max_tokens - 2)]
 
 

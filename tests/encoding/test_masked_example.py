@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mate_cli.encoding.masked_example import MaskingOptions, generator, masked_row
@@ -34,7 +34,11 @@ def _original(row: dict[str, Any]) -> np.ndarray:
     return ids
 
 
+LONG = CorpusTable(Table("t", (Cell("city"),), ((Cell("city"),),)), ("city " * 9 + "unbelievable " * 8,), {})
+
+
 @given(corpus_tables(), st.integers(0, 99), st.integers(16, 200), st.booleans(), st.booleans())
+@example(own=LONG, seed=0, max_tokens=34, whole_cells=False, joined=False)  # the longest text ends within a word
 def test_an_example_is_a_part_of_its_table_beside_a_part_of_its_texts(
     tokenizer: CellTokenizer, own: CorpusTable, seed: int, max_tokens: int, whole_cells: bool, joined: bool
 ) -> None:
