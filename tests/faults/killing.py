@@ -60,11 +60,12 @@ def run(words: Sequence[str], folder: Path, environment: Mapping[str, str], kill
     """``mate WORDS`` in ``folder``, in a fork of this process, which has imported everything already."""
     seen, ready = os.pipe()
     log, started = folder.with_name(f"{folder.name}.log"), time.monotonic()
+    log.touch()
     count = mmap.mmap(-1, 8)  # shared with the forks
     pid = os.fork()
     if pid == 0:
         os.close(seen)
-        counted = _Counted(str(folder), count, None if kill is None else kill.operation, ready)
+        counted = _Counted(f"{folder}{os.sep}", count, None if kill is None else kill.operation, ready)
         _be_mate(words, folder, environment, log, counted)
     os.close(ready)
     children = [] if kill is None else _killed(pid, seen, kill)
