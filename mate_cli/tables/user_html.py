@@ -35,9 +35,9 @@ def read_html(path: Path) -> Table:
     parser = _Parser()
     try:
         parser.feed(read_text(path, MAX_BYTES))
+        tables = parser.finished()
     except (AssertionError, ValueError) as error:  # a section of SGML, a character's number of thousands of digits
         raise UserError(f"{path}: not HTML that can be read ({error}); save the page from a browser again") from error
-    tables = parser.finished()
     if not any(table.size for table in tables):
         raise UserError(f"{path}: there is no <table> with cells in this page")
     return _table(path, max(tables, key=lambda table: table.size))

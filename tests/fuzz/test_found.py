@@ -17,7 +17,7 @@ _EXPECTED = {".error": "clear error", ".result": "result"}
 
 
 def test_all_cases_are_there() -> None:
-    assert len(_CASES) == 67
+    assert len(_CASES) == 68
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: f"{case.parent.name}/{case.stem}")
