@@ -12,7 +12,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # What no training imports: linters, and what sweeps and TensorBoard need.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs errors wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -110,6 +110,9 @@ pictures: $(READY) ## draw docs/pictures anew, from the masks and plans that the
 
 costs: $(READY) ## write the tables of docs/hardware.md anew, from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py
+
+errors: $(READY) ## write docs/errors.md anew: each error message, and the test that makes it (as long as make test)
+	$(PYTEST) -p tests.error_list
 
 wheel: $(READY) ## build dist/mate_cli-*.whl
 	rm -rf dist
