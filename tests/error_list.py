@@ -1,7 +1,7 @@
 """Writes docs/errors.md: an example of each message to users, and the test whose input makes it (make errors).
 
-A plugin of pytest (``-p tests.error_list``). Every place of the source that makes a ``UserError`` is listed; one that no
-test comes to is told apart. What child processes report is not seen.
+A plugin of pytest (``-p tests.error_list``). Every place of the source that makes a ``UserError`` is listed; one that
+no test comes to is told apart. What child processes report is not seen.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ def _write() -> None:
     head = [
         "# Error messages",
         "",
-        "What a user can get wrong is told in one line, with exit code 2, or 1 for what went wrong while running, 75 for",
-        "what passes by itself ([when something goes wrong](faults.md)). An example of each, with the test whose input makes",
-        f"it; `make errors` writes this page, by `tests/error_list.py`. {total - len(untested)} of the {total} places in the",
-        "source that make such a line were come to.",
+        "What a user can get wrong is told in one line, with exit code 2, or 1 for what went wrong while running, 75",
+        "for what passes by itself ([when something goes wrong](faults.md)). An example of each, with the test whose",
+        "input makes it; `make errors` writes this page, by `tests/error_list.py`.",
+        f"{total - len(untested)} of the {total} places in the source that make such a line were come to.",
     ]
     rest = ["", "## Not come to by the fast tests", "", *untested] if untested else []
     GUIDE.write_text("\n".join([*head, *lines, *rest]) + "\n", encoding="utf-8")
