@@ -18,6 +18,8 @@ from mate_cli.config import ROOTS
 HYDRA_GROUPS = ("hydra/launcher", "hydra/sweeper")
 
 _HYDRA_KEYS = ("hydra.launcher.", "hydra.sweeper.", "hydra.sweep.dir")
+# What Lightning says to the further processes of a training, which it starts with our words.
+_OF_LIGHTNING = re.compile(r'hydra\.(run\.dir="[^"/]*"|output_subdir=null|job\.name=\w+)')
 # ${NAME:...}, also where NAME is made by another interpolation; \\${ means itself.
 _RESOLVER = re.compile(r"(?<!\\)(?:\\\\)*\$\{.*:", re.DOTALL)
 _NAMES_CODE = re.compile(r"_[a-z]+_")
@@ -30,6 +32,8 @@ def code_problem(command: str, override: Override) -> str | None:
         override: parsed; the values of text keys are quoted, so that they mean themselves.
     """
     name, text = override.get_key_element().lstrip("+~"), override.input_line
+    if _OF_LIGHTNING.fullmatch(str(text)):
+        return None
     if name.startswith("hydra") and name not in HYDRA_GROUPS and not name.startswith(_HYDRA_KEYS):
         return f"cannot set '{text}': of Hydra's keys only hydra.launcher.KEY, hydra.sweeper.KEY and hydra.sweep.dir"
     values = list(override.sweep_iterator()) if override.is_sweep_override() else [override.value()]

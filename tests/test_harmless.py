@@ -74,6 +74,12 @@ def test_texts_mean_themselves_and_values_may_name_other_keys(word: str, capsys:
     assert word.partition("=")[2].replace("$", "") in capsys.readouterr().out.replace("$", "").replace("\\", "")
 
 
+def test_lightning_may_start_the_further_processes_of_a_training(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ('hydra.run.dir="."', "hydra.job.name=train_ddp_process_1", "hydra.output_subdir=null")
+    assert main(["train", *words, "--cfg", "job"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_we_instantiate_nothing_but_our_launchers() -> None:
     found: dict[str, object] = {}
     for file in sorted(conf_folder().rglob("*.yaml")):

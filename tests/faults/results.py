@@ -12,8 +12,9 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
-_RECORDS = ("config.yaml", "metrics.json", "statistics.json", "report.json")
+_RECORDS = ("metrics.json", "statistics.json", "report.json")
 _EQUAL = ("*.jsonl", "*.csv", "*.md", "*.tex", "*.arrow", *_RECORDS)
+_WORDS = ("name", "resume", "overwrite")  # say that a run goes on, as mate reproduce does where one has begun
 _STATE = ("state_dict", "optimizer_states", "lr_schedulers", "global_step")
 
 
@@ -41,6 +42,9 @@ def digests(folder: Path) -> dict[str, str]:
     for path in folder.rglob("last.ckpt"):
         state = torch.load(path, weights_only=True)
         found[str(path.relative_to(folder))] = _sha(_plain({name: state[name] for name in _STATE}).encode())
+    for path in folder.rglob("config.yaml"):
+        settings = {name: own for name, own in yaml.safe_load(path.read_text()).items() if name not in _WORDS}
+        found[str(path.relative_to(folder))] = _sha(repr(settings).encode())
     for path in folder.rglob("status.json"):
         status = json.loads(path.read_text())
         found[str(path.relative_to(folder))] = f"{status['state']} {status['step']}"
