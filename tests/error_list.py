@@ -30,8 +30,8 @@ _LONGEST = 300
 def pytest_configure(config: pytest.Config) -> None:
     plain = UserError.__init__
 
-    def recording(self: UserError, message: str, *rest: Any) -> None:
-        plain(self, message, *rest)
+    def recording(self: UserError, message: str, *rest: Any, **named: Any) -> None:
+        plain(self, message, *rest, **named)
         _record(str(message), sys._getframe(1).f_code.co_filename, sys._getframe(1).f_lineno)
 
     UserError.__init__ = recording  # type: ignore[method-assign]
