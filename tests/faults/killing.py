@@ -65,7 +65,7 @@ def run(words: Sequence[str], folder: Path, environment: Mapping[str, str], kill
     pid = os.fork()
     if pid == 0:
         os.close(seen)
-        counted = _Counted(f"{folder}{os.sep}", count, None if kill is None else kill.operation, ready)
+        counted = _Counted(f"{folder}{os.sep}", count, kill, ready)
         _be_mate(words, folder, environment, log, counted)
     os.close(ready)
     children = [] if kill is None else _killed(pid, seen, kill)
@@ -78,8 +78,8 @@ def run(words: Sequence[str], folder: Path, environment: Mapping[str, str], kill
 class _Counted:
     """Counts the changes that a command is about to make to the files below a folder, and tells when it is the one."""
 
-    def __init__(self, folder: str, count: mmap.mmap, operation: int | None, ready: int) -> None:
-        self.folder, self.count, self.operation, self.ready = folder, count, operation, ready
+    def __init__(self, folder: str, count: mmap.mmap, kill: Kill | None, ready: int) -> None:
+        self.folder, self.count, self.kill, self.ready = folder, count, kill, ready
         self.process = os.getpid()
 
     def watch(self) -> None:
@@ -92,9 +92,9 @@ class _Counted:
             return
         number = struct.unpack("q", self.count)[0] + 1
         self.count[:] = struct.pack("q", number)
-        if number == self.operation:
+        if self.kill is not None and number == self.kill.operation:
             os.write(self.ready, b"now")
-            time.sleep(0.002)
+            time.sleep(0 if self.kill.delay else 2)  # the kill comes before the change, or some time after
 
 
 def _is_change(event: str, arguments: tuple[object, ...], folder: str) -> bool:
@@ -164,8 +164,11 @@ def _killed(pid: int, seen: int, kill: Kill) -> list[int]:
     """Kill at the moment; the processes that the command had started, none where it came to its end before."""
     if kill.operation is not None and os.read(seen, 3) != b"now":
         return []
-    time.sleep(kill.delay)
-    children = _descendants(pid)
+    if kill.operation is None:
+        time.sleep(kill.delay)
+    children = _descendants(pid)  # this takes its time too
+    if kill.operation is not None:
+        time.sleep(kill.delay)
     chosen = {"first": [pid], "all": [pid, *children], "children": children or [pid]}[kill.whom]
     for own in chosen:
         with contextlib.suppress(ProcessLookupError):

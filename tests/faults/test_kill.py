@@ -143,7 +143,7 @@ def sooner(kill: Kill) -> Kill:
     """What the first run of all changes, such as caches that libraries fill, a later one need not."""
     if kill.delay:
         return replace(kill, delay=0.8 * kill.delay if kill.delay > 0.001 else 0.0)
-    assert kill.operation is not None
+    assert kill.operation, f"{kill}: never come to"
     return replace(kill, operation=kill.operation - 1)
 
 
