@@ -86,6 +86,10 @@ class RunFolder:
         self._started: float | None = None
         self._lock: BaseFileLock | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the lock: a replica in another process works for the one that holds it."""
+        return self.__dict__ | {"_lock": None}
+
     def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
         """Create the folder for ``config``, or check that it may be gone on with; keep it until ``release``.
 

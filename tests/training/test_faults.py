@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import signal
 from collections.abc import Callable
@@ -15,9 +16,11 @@ from safetensors.torch import load_file
 
 from mate_cli import files
 from mate_cli.config import PathsConfig, TaskConfig
+from mate_cli.errors import UserError
 from mate_cli.files import hold
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training.callbacks import ProgressReport
+from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_folder
 from tests.test_files import file_size_limit
 from tests.training.conftest import TINY, train_once
@@ -234,3 +237,14 @@ def test_a_removed_cache_is_made_again(
     monkeypatch.setenv("MATE_CACHE", str(tmp_path / "gone"))
     assert mate("train", *RUN, "resume=true") == 0
     assert left(tmp_path / "runs" / "hybridqa" / "run") == left(undisturbed)
+
+
+def test_a_claimed_folder_goes_to_replicas_without_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_PATIENCE", 0.1)
+    folder = RunFolder(tmp_path / "run")
+    folder.claim(resume=False, overwrite=False, config={})
+    copy = pickle.loads(pickle.dumps(folder))
+    copy.release()
+    with pytest.raises(UserError, match="in use by another process"):
+        RunFolder(tmp_path / "run").claim(resume=True, overwrite=False, config={})
+    folder.release()
