@@ -15,7 +15,7 @@ import sys
 from mate_cli import __version__
 from mate_cli.errors import UserError, report
 from mate_cli.help import COMMANDS, command_help, overview
-from mate_cli.stopping import stopping_on_sigterm
+from mate_cli.stopping import stopping_tidily
 
 WITHOUT_KEYS = ("ls", "doctor", "completion")
 HELP = ("--help", "-h")
@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     # Threads that wait by spinning slow each other down many times over as soon as a neighbour wants a core.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
-        with stopping_on_sigterm():
+        with stopping_tidily():
             code = _dispatch([word for word in words if word != "--debug"], debug)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, say `head`, has seen enough

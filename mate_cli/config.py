@@ -323,15 +323,29 @@ def cache_folder(paths: PathsConfig) -> Path:
 
 
 def conf_folder() -> Path:
-    """The shipped YAML files: inside the package (wheel) or beside it (checkout)."""
+    return shipped_folder("conf")
+
+
+def shipped_folder(name: str) -> Path:
+    """A folder of shipped YAML files: inside the package (wheel) or beside it (checkout)."""
     package = Path(__file__).resolve().parent
-    inside = package / "conf"
-    return inside if inside.is_dir() else package.parent / "conf"
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
 
 
 def to_plain(config: Any) -> dict[str, Any]:
     """The configuration as plain dictionaries and scalars, ready for YAML, JSON and checkpoints."""
     return asdict(config)
+
+
+def leaves(record: Any, prefix: str = "") -> dict[str, Any]:
+    """Every value of nested mappings by its keys joined by dots."""
+    if not isinstance(record, Mapping):
+        return {prefix: record}
+    found: dict[str, Any] = {}
+    for name, value in record.items():
+        found |= leaves(value, f"{prefix}.{name}" if prefix else str(name))
+    return found
 
 
 def config_hash(config: TrainConfig) -> str:

@@ -21,7 +21,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
 from mate_cli import schema
-from mate_cli.config import ROOTS, conf_folder
+from mate_cli.config import ROOTS, conf_folder, leaves
 from mate_cli.config_rules import problems, unknown_name
 from mate_cli.harmless import HYDRA_GROUPS, code_problem
 
@@ -199,15 +199,7 @@ def _active(config: DictConfig, key: str) -> bool:
 
 def _leaves(config: DictConfig) -> dict[str, Any]:
     """Full name and raw value (``???`` where missing) of every key, in order."""
-
-    def walk(node: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-        if isinstance(node, dict):
-            for name, value in node.items():
-                yield from walk(value, f"{prefix}.{name}" if prefix else str(name))
-        else:
-            yield prefix, node
-
-    return dict(walk(OmegaConf.to_container(config), ""))
+    return leaves(OmegaConf.to_container(config))
 
 
 def _value_problems(command: str, config: DictConfig, complete: bool) -> list[str]:

@@ -106,8 +106,7 @@ def made_once(folder: Path, waiting: Callable[[], None] = lambda: None) -> Itera
         if folder.is_dir():
             yield None
             return
-        for leftover in folder.parent.glob(f"{folder.name}.*.partial"):
-            shutil.rmtree(leftover, ignore_errors=True)
+        remove_leftovers(folder.parent, f"{folder.name}.*.partial")
         partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
         try:
             partial.mkdir(parents=True)

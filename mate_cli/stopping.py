@@ -1,4 +1,4 @@
-"""How a process of ours is stopped from outside: by SIGTERM, or because the one that started it is gone."""
+"""How a process of ours is stopped from outside: by a signal, or because the one that started it is gone."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from types import FrameType
 
 from mate_cli.errors import Preempted
 
+_ASKS_TO_STOP = (signal.SIGTERM, signal.SIGHUP)
+
 
 @contextmanager
-def stopping_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end what runs as Ctrl-C does, so that it tidies up; a handler of others stays as it is."""
-    is_ours = (
-        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    )
-    if is_ours:
-        signal.signal(signal.SIGTERM, _stop)
+def stopping_tidily() -> Iterator[None]:
+    """Let SIGTERM and the end of the terminal end what runs as Ctrl-C does; a handler of others stays as it is."""
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [number for number in _ASKS_TO_STOP if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _stop)
     try:
         yield
     finally:
-        if is_ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def stop_with_parent() -> None:
@@ -41,11 +42,12 @@ def stop_with_parent() -> None:
 
 
 def become_worker() -> None:
-    """For a process that works for another of ours: Ctrl-C is the other's to handle, and it ends with the other."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """For a process that works for another of ours: Ctrl-C is for the other to handle, and it ends with the other."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # forked, it has the handler of the other
     stop_with_parent()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    raise Preempted
+    raise Preempted if number == signal.SIGTERM else KeyboardInterrupt

@@ -25,24 +25,38 @@ def command(monkeypatch: pytest.MonkeyPatch, act: object) -> None:
     monkeypatch.setitem(sys.modules, "mate_cli.commands.runs", module)
 
 
-def test_sigterm_is_one_line_and_an_exit_code_for_schedulers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [
+        (signal.SIGTERM, 75, "stopped by SIGTERM; the same command goes on (mate train: with resume=true)\n"),
+        (signal.SIGHUP, 130, "interrupted\n"),
+    ],
+)
+def test_a_signal_is_one_line_and_an_exit_code_for_schedulers(
+    number: signal.Signals,
+    code: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     tidied = []
 
     def act(config: object) -> None:
         try:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
             time.sleep(10)
         finally:
             tidied.append(True)
 
     command(monkeypatch, act)
-    before = signal.getsignal(signal.SIGTERM)
-    assert main(["runs"]) == 75
-    assert tidied
-    assert capsys.readouterr().err == "stopped by SIGTERM; the same command goes on (mate train: with resume=true)\n"
-    assert signal.getsignal(signal.SIGTERM) is before
+    before = signal.signal(number, signal.SIG_DFL)  # as in a terminal; under nohup it is ignored
+    try:
+        assert main(["runs"]) == code
+        assert tidied
+        assert capsys.readouterr().err == line
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
 
 
 def test_lightnings_way_out_of_ctrl_c_is_told(

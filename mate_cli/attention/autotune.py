@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import platform
 import statistics
 import time
@@ -16,6 +15,7 @@ from torch import Tensor
 from mate_cli.attention.backends import attend, build_plan
 from mate_cli.attention.pattern import Pattern
 from mate_cli.attention.plan import Layout, Plan
+from mate_cli.files import write_json
 
 _ROUNDS = 5
 
@@ -93,11 +93,6 @@ def _read(memory: Path) -> dict[str, str]:
 
 
 def _write(memory: Path, known: dict[str, str]) -> None:
-    temporary = memory.with_name(f"{memory.name}.{os.getpid()}")
-    try:
+    with contextlib.suppress(OSError):
         memory.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(known, indent=1, sort_keys=True))
-        os.replace(temporary, memory)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        write_json(memory, dict(sorted(known.items())))

@@ -65,17 +65,15 @@ def _carry_out(
 ) -> dict[Step, str]:
     """All that is missing; then, of each row, what only its median run is taken through."""
     from mate_cli.reproduction.carry_out import carry_out, check_weights
-    from mate_cli.reproduction.children import stopping_like_ctrl_c
     from mate_cli.reproduction.outcome import median_steps
 
     def tell(line: str) -> None:
         console.print(line, highlight=False, markup=False)
 
     check_weights(steps, ledger)
-    with stopping_like_ctrl_c():
-        failures = carry_out(steps, ledger, tell)
-        later = [step for step in median_steps(experiments, ledger.config, ledger) if step not in steps]
-        return failures | carry_out(later, ledger, tell)
+    failures = carry_out(steps, ledger, tell)
+    later = [step for step in median_steps(experiments, ledger) if step not in steps]
+    return failures | carry_out(later, ledger, tell)
 
 
 def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
@@ -85,7 +83,7 @@ def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
     from mate_cli.reproduction.outcome import outcome
     from mate_cli.reproduction.report import agreement_table, caption_of, outcome_tables, rank_lines, write_outcome
 
-    folder, found = Path(ledger.config.to), outcome(experiment, ledger.config, ledger)
+    folder, found = Path(ledger.config.to), outcome(experiment, ledger)
     caption = caption_of(found, ledger)
     for table in outcome_tables(found):
         console.print(table)

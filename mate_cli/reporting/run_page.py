@@ -11,7 +11,7 @@ from mate_cli import __version__
 from mate_cli.reporting.markdown import Document, picture
 from mate_cli.reporting.run_figures import curve_picture, score_picture
 from mate_cli.reporting.run_records import BrokenRecord, RunRecord
-from mate_cli.reporting.runs import count, duration, scores_of, settings_of
+from mate_cli.reporting.runs import count, duration, score_text, scores_of, settings_of
 from mate_cli.reporting.templates import render
 
 _SVG = "image/svg+xml"
@@ -46,7 +46,7 @@ def _run(run: RunRecord, anchors: Anchors) -> dict[str, Any]:
     return {
         "anchor": anchors[run.path.resolve()],
         "columns": {name: value for name, value in run.columns.items() if name != "task"},
-        "score": "–" if run.headline is None else f"{run.headline[0]} {100 * run.headline[1]:.1f}",
+        "score": score_text(run),
         "time": duration(run.status.get("seconds")),
         "tokens": count(run.tokens),
         "facts": dict(_facts(run)),

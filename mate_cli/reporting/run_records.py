@@ -199,16 +199,6 @@ def value_at(record: Mapping[str, Any], path: str) -> float | None:
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
-def leaves(record: Any, prefix: str = "") -> dict[str, Any]:
-    """Every value of nested mappings by its keys joined by dots."""
-    if not isinstance(record, Mapping):
-        return {prefix: record}
-    found: dict[str, Any] = {}
-    for name, value in record.items():
-        found |= leaves(value, f"{prefix}.{name}" if prefix else str(name))
-    return found
-
-
 def _read(file: Path, parse: Any, optional: bool = True) -> dict[str, Any]:
     try:
         plain = parse(file.read_text(encoding="utf-8"))

@@ -11,9 +11,10 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from mate_cli.config import leaves
 from mate_cli.config_rules import unknown_name
 from mate_cli.errors import UserError
-from mate_cli.reporting.run_records import RunRecord, is_run_folder, leaves
+from mate_cli.reporting.run_records import RunRecord, is_run_folder
 
 _TOLD_ELSEWHERE = ("name", "paths", "resume", "overwrite", "logger")
 _NO_SCORES = ("baselines", "lead", "low", "high", "number", "questions", "random_hits")
@@ -49,7 +50,7 @@ def runs_table(runs: Sequence[RunRecord]) -> RichTable:
         table.add_column(name, justify="right")
     for number, run in enumerate(runs):
         cells = [own[number] for name, own in shown.items() if name not in same]
-        table.add_row(*map(Text, [*cells, _score(run), duration(run.status.get("seconds")), count(run.tokens)]))
+        table.add_row(*map(Text, [*cells, score_text(run), duration(run.status.get("seconds")), count(run.tokens)]))
     if same:
         table.caption = Text("all: " + ", ".join(f"{name}={shown[name][0] or '-'}" for name in same))
     return table
@@ -173,7 +174,8 @@ def _chosen_by(run: RunRecord) -> dict[str, str]:
     )
 
 
-def _score(run: RunRecord) -> str:
+def score_text(run: RunRecord) -> str:
+    """The score that stands for a run, in per cent."""
     return "–" if run.headline is None else f"{run.headline[0]} {100 * run.headline[1]:.1f}"
 
 

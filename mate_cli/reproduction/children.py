@@ -6,12 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import Preempted
 from mate_cli.launch import SWEPT
 
 
@@ -44,21 +42,6 @@ def last_words(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return errors[0] if errors else next((line for line in reversed(lines) if line.strip()), "no word")
-
-
-@contextmanager
-def stopping_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM and the end of the terminal stop this process as Ctrl-C does, so that no child goes on alone."""
-
-    def stop(number: int, frame: Any) -> None:
-        raise Preempted if number == signal.SIGTERM else KeyboardInterrupt
-
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def _waited(process: subprocess.Popen[Any]) -> int:

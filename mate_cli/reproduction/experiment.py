@@ -32,6 +32,7 @@ from typing import Any
 
 import yaml
 
+from mate_cli.config import shipped_folder
 from mate_cli.config_rules import unknown_name
 from mate_cli.errors import UserError
 
@@ -141,10 +142,7 @@ class Experiment:
 
 
 def reproduce_folder() -> Path:
-    """The shipped files: inside the package (wheel) or beside it (checkout)."""
-    package = Path(__file__).resolve().parents[1]
-    inside = package / "reproduce"
-    return inside if inside.is_dir() else package.parent / "reproduce"
+    return shipped_folder("reproduce")
 
 
 def experiment_names() -> list[str]:

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mate_cli.config import ScheduleConfig, TrainConfig, to_plain
+from mate_cli.config import ScheduleConfig, TrainConfig, leaves, to_plain
 from mate_cli.encoding.source import content_hash
-from mate_cli.reporting.run_records import RunRecord, leaves
+from mate_cli.reporting.run_records import RunRecord
 from mate_cli.training.run_folder import RunFolder
 
 Settings = dict[str, Any]

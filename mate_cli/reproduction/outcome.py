@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from mate_cli.bench.findings import point_of
-from mate_cli.config_reproduce import ReproduceConfig
 from mate_cli.metrics.seeds import Contrast, Spread, contrast, median_run, rank_correlation, spread
 from mate_cli.reporting.run_records import value_at
 from mate_cli.reproduction.experiment import Chain, Column, Experiment, FlowOf, Measured, Published, Row, Source, Stages
@@ -106,65 +105,59 @@ class Outcome:
                     yield name, found
 
 
-def outcome(experiment: Experiment, config: ReproduceConfig, ledger: Ledger) -> Outcome:
+def outcome(experiment: Experiment, ledger: Ledger) -> Outcome:
     """A table as far as its runs are there."""
     rows = []
-    for row in chosen_rows(experiment, config.only):
+    for row in chosen_rows(experiment, ledger.config.only):
         cells: dict[str, Cell] = {}
         for column in experiment.columns.values():
-            cells[column.name] = _cell(experiment, row, column, config, ledger)
-        rows.append(OutcomeRow(row, cells, _codes(experiment, row, config, ledger)))
+            cells[column.name] = _cell(experiment, row, column, ledger)
+        rows.append(OutcomeRow(row, cells, _codes(experiment, row, ledger)))
     return Outcome(experiment, tuple(rows))
 
 
-def median_steps(experiments: Sequence[Experiment], config: ReproduceConfig, ledger: Ledger) -> list[Step]:
+def median_steps(experiments: Sequence[Experiment], ledger: Ledger) -> list[Step]:
     """The steps that only the run with the median score is taken through, of those runs that are there."""
     found: dict[Step, None] = {}
     for experiment in experiments:
-        for row in chosen_rows(experiment, config.only):
+        for row in chosen_rows(experiment, ledger.config.only):
             for column in experiment.columns.values():
-                seed = _chosen_seed(experiment, row, column, config, ledger)
+                seed = _chosen_seed(experiment, row, column, ledger)
                 if column.median_run_of is not None and seed is not None:
-                    last = steps_of(row.sources[column.source], column.metric, seed, config)
+                    last = steps_of(row.sources[column.source], column.metric, seed, ledger.config)
                     found |= dict.fromkeys(step for own in last for step in closure(own))
     return list(found)
 
 
-def _cell(experiment: Experiment, row: Row, column: Column, config: ReproduceConfig, ledger: Ledger) -> Cell:
+def _cell(experiment: Experiment, row: Row, column: Column, ledger: Ledger) -> Cell:
     published = row.paper.get(column.name)
     if column.median_run_of is None:
-        return Cell(_by_seed(experiment, row, column, config, ledger), published)
-    seed = _chosen_seed(experiment, row, column, config, ledger)
-    value = None if seed is None else _value(experiment, row, column, seed, config, ledger)
+        return Cell(_by_seed(experiment, row, column, ledger), published)
+    seed = _chosen_seed(experiment, row, column, ledger)
+    value = None if seed is None else _value(experiment, row, column, seed, ledger)
     return Cell({} if value is None or seed is None else {seed: value}, published, from_median_run=True)
 
 
-def _chosen_seed(
-    experiment: Experiment, row: Row, column: Column, config: ReproduceConfig, ledger: Ledger
-) -> int | None:
+def _chosen_seed(experiment: Experiment, row: Row, column: Column, ledger: Ledger) -> int | None:
     if column.median_run_of is None:
         return None
-    scores = _by_seed(experiment, row, experiment.columns[column.median_run_of], config, ledger)
+    scores = _by_seed(experiment, row, experiment.columns[column.median_run_of], ledger)
     return median_run(scores) if scores else None
 
 
-def _by_seed(
-    experiment: Experiment, row: Row, column: Column, config: ReproduceConfig, ledger: Ledger
-) -> dict[int, float]:
+def _by_seed(experiment: Experiment, row: Row, column: Column, ledger: Ledger) -> dict[int, float]:
     source = row.sources.get(column.source)
     if source is None:
         return {}
     is_trained = isinstance(source, Chain | Stages) or (isinstance(source, FlowOf) and bool(source.chain.words))
-    seeds = range(config.seeds if is_trained else 1)
-    values = {seed: _value(experiment, row, column, seed, config, ledger) for seed in seeds}
+    seeds = range(ledger.config.seeds if is_trained else 1)
+    values = {seed: _value(experiment, row, column, seed, ledger) for seed in seeds}
     return {seed: value for seed, value in values.items() if value is not None}
 
 
-def _value(
-    experiment: Experiment, row: Row, column: Column, seed: int, config: ReproduceConfig, ledger: Ledger
-) -> float | None:
+def _value(experiment: Experiment, row: Row, column: Column, seed: int, ledger: Ledger) -> float | None:
     source = row.sources[column.source]
-    last = steps_of(source, column.metric, seed, config)[0]
+    last = steps_of(source, column.metric, seed, ledger.config)[0]
     result = last.result(ledger)
     value = None if result is None else value_at(_readable(source, result, last, ledger), row.path(column))
     return value if value is None or experiment.unit != "percent" else 100 * value
@@ -207,13 +200,13 @@ def flow_numbers(result: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _codes(experiment: Experiment, row: Row, config: ReproduceConfig, ledger: Ledger) -> tuple[str, ...]:
+def _codes(experiment: Experiment, row: Row, ledger: Ledger) -> tuple[str, ...]:
     steps = {
         step
         for column in experiment.columns.values()
         if column.source in row.sources
-        for seed in range(config.seeds)
-        for last in steps_of(row.sources[column.source], column.metric, seed, config)
+        for seed in range(ledger.config.seeds)
+        for last in steps_of(row.sources[column.source], column.metric, seed, ledger.config)
         for step in closure(last)
     }
     runs = [run for step in steps if isinstance(step, Training) and (run := ledger.done(step)) is not None]

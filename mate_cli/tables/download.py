@@ -12,9 +12,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from mate_cli.errors import UserError, named
+from mate_cli.files import made_once
 from mate_cli.tables.releases import RELEASES, Release, Source
 from mate_cli.tables.unpack import unpack
 
@@ -53,12 +53,9 @@ def fetch_release(
     release = RELEASES[name]
     try:
         files = {source: fetch(source, cache / "downloads", mirror, advance) for source in release.sources}
-        partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
-        try:
-            _fill(partial, release, files)
-            partial.rename(folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        with made_once(folder) as partial:
+            if partial is not None:
+                _fill(partial, release, files)
     except OSError as error:
         if not folder.is_dir():
             raise UserError(

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mate_cli.errors import UserError
 from mate_cli.models.weights import save_model
 from mate_cli.ranks import is_first_rank
-from mate_cli.training.module import TaskModule, ends_step
+from mate_cli.training.module import TaskModule, ends_step, logs_step
 from mate_cli.training.run_folder import RunFolder
 
 
@@ -195,8 +195,7 @@ class ProgressReport(Callback):
         if not ends_step(trainer):
             return
         seconds = time.monotonic() - self._started
-        every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
-        if trainer.global_step % every == 0:  # reading it makes the device wait
+        if logs_step(trainer):
             self._loss = f"loss {float(pl_module.step_loss):.3f}"
         facts = f"{self._loss}  {self._examples * trainer.world_size / seconds:.1f} examples/s"
         if self._bar is not None:

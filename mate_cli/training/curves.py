@@ -13,7 +13,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.trainer.states import TrainerFn
 
-from mate_cli.training.module import TaskModule, ends_step
+from mate_cli.training.module import TaskModule, logs_step
 
 _ROWS_AT_ONCE = 20
 
@@ -50,8 +50,7 @@ class Curves(Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
         assert isinstance(pl_module, TaskModule)
-        every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
-        if ends_step(trainer) and trainer.global_step % every == 0:
+        if logs_step(trainer):
             loss = trainer.strategy.reduce(pl_module.step_loss, reduce_op="mean")
             self._add(trainer, loss=float(loss), lr=pl_module.step_lr)
 

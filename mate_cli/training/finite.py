@@ -15,7 +15,7 @@ from torch import Tensor
 
 from mate_cli.errors import UserError
 from mate_cli.files import replacing, write_json
-from mate_cli.training.module import TaskModule, ends_step
+from mate_cli.training.module import TaskModule, logs_step
 from mate_cli.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class FiniteLoss(Callback):
             UserError: the loss, or the norm of the gradient, is infinite or no number.
         """
         assert isinstance(pl_module, TaskModule)
-        every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
-        if not ends_step(trainer) or trainer.global_step % every:
+        if not logs_step(trainer):
             return
         values = {"loss": float(pl_module.step_loss), "gradient": float(pl_module.gradient_norm)}
         wrong = next((name for name, value in values.items() if not math.isfinite(value)), None)

@@ -127,9 +127,7 @@ class TaskModule(pl.LightningModule):
             self._passes_loss = 0.0
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Log where it is told of: on XLA reading the loss makes the device wait."""
-        ends_step = (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0
-        if ends_step and self.trainer.global_step % self.trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+        if self.trainer.loggers and logs_step(self.trainer):
             self._log("loss", self.step_loss, sync_dist=True)
             self._log("lr", self.step_lr)
 
@@ -215,6 +213,12 @@ def ends_step(trainer: pl.Trainer) -> bool:
     """Whether the micro-batch that has just run completed an optimizer step."""
     done: int = trainer.fit_loop.epoch_loop.batch_progress.current.ready
     return done % trainer.accumulate_grad_batches == 0
+
+
+def logs_step(trainer: pl.Trainer) -> bool:
+    """Whether it completed an optimizer step that is told of: reading its numbers makes the device wait."""
+    every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
+    return ends_step(trainer) and trainer.global_step % every == 0
 
 
 def most_confident(batches: Iterable[Iterable[Verdict]]) -> list[Verdict]:

@@ -47,10 +47,10 @@ def table(name: str, folder: Path, result: dict[str, Any], file: str) -> tuple[O
     (step,) = wanted_steps([experiment], config)
     words = step.words(ledger, again=False)
     (to,) = (Path(word.removeprefix("to=")) for word in words if word.startswith("to="))
-    assert outcome(experiment, config, ledger).rows[0].cells[next(iter(experiment.columns))].ours is None
+    assert outcome(experiment, ledger).rows[0].cells[next(iter(experiment.columns))].ours is None
     to.mkdir(parents=True)
     write_json(to / file, result)
-    return outcome(experiment, config, ledger), ledger, " ".join(words)
+    return outcome(experiment, ledger), ledger, " ".join(words)
 
 
 def test_counts_stand_beside_the_papers_and_hidden_ones_stay_out(tmp_path: Path) -> None:

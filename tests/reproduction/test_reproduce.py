@@ -58,8 +58,8 @@ def reproduced(
     ledger, tell = ledger_of(config), (said if said is not None else []).append
     found = experiment(config.what)
     failures = carry_out(wanted_steps([found], config), ledger, tell, mate)
-    failures |= carry_out(median_steps([found], config, ledger), ledger, tell, mate)
-    return outcome(found, config, ledger), {step.title: reason for step, reason in failures.items()}
+    failures |= carry_out(median_steps([found], ledger), ledger, tell, mate)
+    return outcome(found, ledger), {step.title: reason for step, reason in failures.items()}
 
 
 def commands(mate: FakeMate) -> list[str]:
@@ -230,7 +230,7 @@ def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) ->
     file = RunFolder(run).environment_file
     write_json(file, read_record(file) | {"git": {"commit": "f" * 40, "dirty": False}})
     ledger = ledger_of(config)
-    found = outcome(experiment("table6"), config, ledger)
+    found = outcome(experiment("table6"), ledger)
     assert found.rows[0].is_mixed
     caption = caption_of(found, ledger)
     assert caption.startswith("Ours: schedule=laptop, backbone=tiny; medians of n seeds")

@@ -19,26 +19,19 @@ SPLITS = ("train", "dev", "test")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sample")
-    write_sample(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def splits(folder: Path) -> dict[str, Split]:
-    return {split: read_split(folder, split) for split in SPLITS}
+def splits(sample_folder: Path) -> dict[str, Split]:
+    return {split: read_split(sample_folder, split) for split in SPLITS}
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.json")}
 
 
-def test_the_seed_decides_every_byte(folder: Path, tmp_path: Path) -> None:
+def test_the_seed_decides_every_byte(sample_folder: Path, tmp_path: Path) -> None:
     write_sample(tmp_path / "again")
     write_sample(tmp_path / "other", seed=1)
-    assert _bytes(tmp_path / "again") == _bytes(folder)
-    assert _bytes(tmp_path / "other") != _bytes(folder)
+    assert _bytes(tmp_path / "again") == _bytes(sample_folder)
+    assert _bytes(tmp_path / "other") != _bytes(sample_folder)
 
 
 def test_sizes_and_kinds_of_reasoning(splits: dict[str, Split]) -> None:
@@ -63,10 +56,10 @@ def test_kinds_agree_with_the_candidates(splits: dict[str, Split]) -> None:
         assert (example.subset == "table") == any(normalise(example.answers[0]) in f" {text} " for text in texts)
 
 
-def test_official_files(folder: Path, splits: dict[str, Split]) -> None:
+def test_official_files(sample_folder: Path, splits: dict[str, Split]) -> None:
     for split in SPLITS:
-        traced = json.loads((folder / "released_data" / f"{split}.traced.json").read_text())
-        plain = json.loads((folder / "released_data" / f"{split}.json").read_text())
+        traced = json.loads((sample_folder / "released_data" / f"{split}.traced.json").read_text())
+        plain = json.loads((sample_folder / "released_data" / f"{split}.json").read_text())
         assert [entry["question"] for entry in traced] == [entry["question"] for entry in plain]
         assert all(("answer-text" in entry) == (split != "test") for entry in plain)
         for entry, example in zip(traced, splits[split].examples, strict=True):

@@ -9,19 +9,11 @@ from random import Random
 import pytest
 
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
-from mate_cli.tables.sample import write_sample
 from mate_cli.tables.split import Split
 from mate_cli.tables.statements.counterfactual import counterfactuals
 from mate_cli.tables.table import Cell, Example, Table
 
 SPLITS = ("train", "dev", "test")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sample")
-    write_sample(folder)
-    return folder
 
 
 def texts(example: Example) -> list[list[str]]:
@@ -34,9 +26,9 @@ def lookups(folder: Path, split: str) -> dict[str, Example]:
 
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("reader", [sqa, wtq], ids=["sqa", "wtq"])
-def test_questions_have_the_answers_of_the_sample(folder: Path, reader: object, split: str) -> None:
-    asked = lookups(folder, split)
-    found: Split = reader.read_split(folder / reader.__name__.rsplit(".", 1)[1], split)  # type: ignore[attr-defined]
+def test_questions_have_the_answers_of_the_sample(sample_folder: Path, reader: object, split: str) -> None:
+    asked = lookups(sample_folder, split)
+    found: Split = reader.read_split(sample_folder / reader.__name__.rsplit(".", 1)[1], split)  # type: ignore[attr-defined]
     assert found.missing_tables == 0
     assert len(found.examples) > 30
     for own in found.examples:
@@ -48,16 +40,16 @@ def test_questions_have_the_answers_of_the_sample(folder: Path, reader: object, 
     assert len(found.unsupervised) < len(found.examples) / 10
 
 
-def test_conversations_go_on(folder: Path) -> None:
-    examples = sqa.read_split(folder / "sqa", "dev").examples
+def test_conversations_go_on(sample_folder: Path) -> None:
+    examples = sqa.read_split(sample_folder / "sqa", "dev").examples
     assert max(example.position for example in examples) >= 2
     assert any(example.previous for example in examples)
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_statements_hold_where_they_say_so(folder: Path, split: str) -> None:
+def test_statements_hold_where_they_say_so(sample_folder: Path, split: str) -> None:
     """Of "the HEADER of KEY is VALUE": whether VALUE stands in that row and column of the table."""
-    examples = tabfact.read_split(folder / "tabfact", split).examples
+    examples = tabfact.read_split(sample_folder / "tabfact", split).examples
     for own in examples:
         header, *rows = texts(own)
         held = {f"the {name} of {row[0]} is {value}" for row in rows for name, value in zip(header, row, strict=True)}
@@ -68,9 +60,9 @@ def test_statements_hold_where_they_say_so(folder: Path, split: str) -> None:
     assert any("small" in own.groups for own in examples) == (split == "test")
 
 
-def test_texts_name_two_cells_of_a_row_and_all_else_is_the_samples(folder: Path) -> None:
+def test_texts_name_two_cells_of_a_row_and_all_else_is_the_samples(sample_folder: Path) -> None:
     """So that false statements can be made of them."""
-    sources = [folder / "WikiTables-WithLinks", folder / "tables"]
+    sources = [sample_folder / "WikiTables-WithLinks", sample_folder / "tables"]
     names = [{file.name for file in (source / "tables_tok").iterdir()} for source in sources]
     assert names[0] == names[1]
     for name in sorted(names[0])[::20]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MateModel
 from mate_cli.training.run_folder import RunFolder
 from tests.models.conftest import table_ids
+from tests.test_files import file_size_limit
 from tests.training.made_runs import make_bert, make_run
 
 FILES = {"README.md", "config.json", "config.yaml", "model.safetensors", "tokenizer_config.json", "vocab.txt"}
@@ -208,27 +206,16 @@ def test_what_stands_there_is_not_lost(selector: RunFolder, tmp_path: Path) -> N
     assert exported(selector, tmp_path / "empty") == tmp_path / "empty"
 
 
-@contextmanager
-def files_up_to(size: int) -> Iterator[None]:
-    """The system refuses to write more than ``size`` bytes to a file, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.mark.parametrize("size", [1 << 10, 1 << 19])  # the card does not fit, or the weights
 def test_a_full_disk_leaves_nothing_and_no_half(selector: RunFolder, tmp_path: Path, size: int) -> None:
     to = tmp_path / "to"
-    with files_up_to(size):
+    with file_size_limit(size):
         message = message_of(selector, to)
     assert f"cannot write to {to}" in message
     assert list(tmp_path.iterdir()) == []
     exported(selector, to)
     old = {path.name: path.read_bytes() for path in to.iterdir()}
-    with files_up_to(size):
+    with file_size_limit(size):
         message_of(selector, to, overwrite=True)
     assert {path.name: path.read_bytes() for path in to.iterdir()} == old
 
