@@ -10,6 +10,7 @@ from mate_cli.bench.findings import PAPER_COMPLEXITY, Series, curves
 from mate_cli.files import write_text
 from mate_cli.reporting import bench_format as show
 from mate_cli.reporting.bench_figures import draw_figures
+from mate_cli.reporting.markdown_table import markdown_table
 
 Record = dict[str, Any]
 Cell = Callable[[Record], str | None]
@@ -102,7 +103,7 @@ def _series_tables(records: list[Record]) -> Iterator[str]:
     rows = [{name: _cell(cell, record) for name, cell in COLUMNS.items()} for record in records]
     used = [name for name in COLUMNS if any(row[name] for row in rows)]
     lines = sorted(zip(records, rows, strict=True), key=lambda pair: int(pair[0]["length"]))
-    yield from _table(
+    yield markdown_table(
         ["length", "model", *used],
         [[str(record["length"]), record["model"], *(row[name] or "–" for name in used)] for record, row in lines],
     )
@@ -128,7 +129,7 @@ def _finding_lines(findings: list[dict[str, Any]]) -> Iterator[str]:
         exponents = [show.optional(found["exponents"][name]) for name in names]
         even = "; ".join(_break_even(reference, own) for reference, own in found["break_even"].items())
         rows.append([show.series(found["series"]), found["model"], *complexity, *exponents, even or "–"])
-    yield from _table(["series", "model", "paper", "class", *names, "faster than"], rows)
+    yield markdown_table(["series", "model", "paper", "class", *names, "faster than"], rows)
 
 
 def _break_even(reference: str, found: dict[str, Any]) -> str:
@@ -149,10 +150,3 @@ def _left_out_lines(records: list[Record]) -> Iterator[str]:
     if lines:
         yield "\n## Left out\n"
         yield from lines
-
-
-def _table(header: list[str], rows: list[list[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(header)} |"
-    yield "|" + "---|" * len(header)
-    for row in rows:
-        yield f"| {' | '.join(row)} |"

@@ -15,6 +15,7 @@ from mate_cli import __version__
 from mate_cli.analysis.compare import ComparedRun
 from mate_cli.files import write_text
 from mate_cli.metrics.bootstrap import Interval
+from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.training.run_folder import written_to
 
 CAPTION = (
@@ -42,10 +43,8 @@ def write_comparison(title: str, runs: Sequence[ComparedRun], folder: Path, comm
     Raises:
         UserError: the folder cannot be written.
     """
-    rows = [[cell.replace("\n", "<br>").replace("|", "\\|") for cell in row] for row in _rows(runs)]
-    head = _head(runs)
     lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{title}. {CAPTION}", ""]
-    lines += [f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows]]
+    lines.append(markdown_table(_head(runs), list(_rows(runs))))
     with written_to(folder):
         write_text(folder / "compare.json", json.dumps([asdict(run) for run in runs], indent=1) + "\n")
         write_text(folder / "compare.md", "\n".join([*lines, ""]))

@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from mate_cli import __version__
 from mate_cli.analysis.coverage import KINDS, Counts, Group, coverage_record
 from mate_cli.attention import Buckets
+from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.training.run_folder import written_to
 
 CAPTION = (
@@ -37,8 +38,7 @@ def coverage_markdown(counts: Counts, command: Sequence[str]) -> str:
     lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", CAPTION]
     for global_size in _global_sizes(counts):
         head, rows = _grid(counts, global_size)
-        lines += ["", f"G={global_size}", ""]
-        lines += [f"| {' | '.join(cells)} |" for cells in [head, ["---:"] * len(head), *rows]]
+        lines += ["", f"G={global_size}", "", markdown_table(head, rows, right=head)]
     return "\n".join([*lines, ""])
 
 

@@ -15,6 +15,7 @@ from mate_cli import __version__
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
 from mate_cli.files import write_text
 from mate_cli.metrics.bootstrap import Interval
+from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.reporting.shares import percent, percent_interval
 from mate_cli.training.run_folder import written_to
 
@@ -43,8 +44,7 @@ def robustness_markdown(title: str, found: Robustness, command: Sequence[str]) -
     """The same tables for a file, below the command that made them."""
     lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{title}. {CAPTION}"]
     for name, head, rows in _grids(found):
-        lines += ["", name, ""]
-        lines += [f"| {' | '.join(cells)} |".replace("\n", "<br>") for cells in [head, ["---"] * len(head), *rows]]
+        lines += ["", name, "", markdown_table(head, rows)]
     return "\n".join([*lines, ""])
 
 

@@ -15,6 +15,7 @@ from tabulate import tabulate
 
 from mate_cli.files import write_text
 from mate_cli.metrics.seeds import Contrast
+from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow
@@ -96,11 +97,11 @@ def outcome_markdown(outcome: Outcome, caption: str, figures: Sequence[Path]) ->
     parts = [f"# {_title(experiment)}"]
     parts += [f"![{figure.stem}]({figure.name})" for figure in figures]
     if outcome.rows:
-        head, *rows = ([_in_markdown(cell) for cell in line] for line in outcome_grid(outcome))
-        parts.append(tabulate(rows, head, tablefmt="github", disable_numparse=True))
+        head, *rows = outcome_grid(outcome)
+        parts.append(markdown_table(head, rows))
     parts += [caption, "\n".join(f"- {line}" for line in rank_lines(outcome))]
-    if rows := [[_in_markdown(cell) for cell in line] for line in _agreement_rows(outcome)]:
-        parts.append(tabulate(rows, _AGREEMENT, tablefmt="github", disable_numparse=True))
+    if rows := list(_agreement_rows(outcome)):
+        parts.append(markdown_table(_AGREEMENT, rows))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -194,10 +195,6 @@ def _contrast(found: Contrast, decimals: int) -> list[str]:
 
 def _title(experiment: Experiment) -> str:
     return f"{experiment.name}: {experiment.title}"
-
-
-def _in_markdown(cell: str) -> str:
-    return cell.replace("|", "\\|")
 
 
 _LATEX = str.maketrans(

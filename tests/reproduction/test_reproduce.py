@@ -221,7 +221,7 @@ def test_answers_to_a_part_of_a_split_do_not_count(config: ReproduceConfig) -> N
     assert found.rows[0].cells["share"].by_seed == {0: 50}
     (folder,) = Path(config.paths.runs, "pointr").iterdir()
     write_json(folder / "environment.json", {"command": ["mate", "evaluate", "limit=5"]})
-    assert outcome(experiment("stages"), stages, ledger_of(stages)).rows[0].cells["share"].by_seed == {}
+    assert outcome(experiment("stages"), ledger_of(stages)).rows[0].cells["share"].by_seed == {}
 
 
 def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) -> None:
@@ -248,7 +248,7 @@ def two_rows(config: ReproduceConfig) -> Outcome:
     table = replace(table, rows={name: table.rows[name] for name in ("HYBRIDER", "SAT", "TAPAS", "MATE")})
     mate = FakeMate(score=lambda own: score[own.model.name] + own.seed * (0.1 if own.model.name == "tapas" else 0))
     carry_out(wanted_steps([table], three), ledger, lambda line: None, mate)
-    return outcome(table, three, ledger)
+    return outcome(table, ledger)
 
 
 def test_whether_the_rows_come_in_the_papers_order(two_rows: Outcome) -> None:
