@@ -29,7 +29,7 @@ def run(config: TrainConfig) -> None:
         return
     try:
         report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
-        folder.set_status("done")
+        folder.finish()
     finally:
         folder.release()
     console.print(f"\nrun folder: {folder.path}", highlight=False)

@@ -80,9 +80,13 @@ def best_of(records: Iterable[RunRecord]) -> RunRecord | None:
 
 
 def weights_hash(run: Path) -> str | None:
-    """The hash of a run's best model, as the records of its children have it; None where it has none."""
-    file = RunFolder(run).weights_file
-    return _hash(file, file.stat().st_mtime_ns) if file.is_file() else None
+    """The hash of a run's best model, as the records of its children have it; None where it has none.
+
+    Where the records alone were kept, they tell it.
+    """
+    folder = RunFolder(run)
+    file = folder.weights_file
+    return _hash(file, file.stat().st_mtime_ns) if file.is_file() else folder.status().get("weights")
 
 
 @cache

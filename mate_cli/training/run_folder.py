@@ -173,6 +173,12 @@ class RunFolder:
             spent["seconds"] = round(self._seconds_before + time.monotonic() - self._started, 1)
         write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **spent, **facts})
 
+    def finish(self) -> None:
+        """Record that it is trained and scored; the hash of the weights outlives their file."""
+        from mate_cli.encoding.source import content_hash  # with the readers of all tables, which a list of runs spares
+
+        self.set_status("done", weights=content_hash([self.weights_file]))
+
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Write scores and predictions while no other process does; a run that is trained may be scored, too."""
@@ -213,9 +219,13 @@ class FollowedFolder(RunFolder):
 
 
 def environment(command: list[str]) -> dict[str, Any]:
-    """Where a number came from: command line, git commit, versions, machine."""
+    """Where a number came from: command line, git commit, versions, machine.
+
+    Args:
+        command: as ``sys.argv``; where the program lies is not kept.
+    """
     return {
-        "command": command,
+        "command": ["mate", *command[1:]],
         "git": _git_state(),
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in _PACKAGES},

@@ -55,6 +55,7 @@ class FakeMate:
         write_run(folder, to_plain(config), {"dev": hits(self.score(config))}, origin=origin)
         (folder / WEIGHTS).parent.mkdir()
         (folder / WEIGHTS).write_text(str(folder))
+        RunFolder(folder).finish()
 
     def _evaluate(self, words: Sequence[str]) -> None:
         given = dict(word.split("=", 1) for word in words)

@@ -114,6 +114,16 @@ def test_what_is_missing_runs_once_and_the_row_has_its_median(config: ReproduceC
     assert again.seen == []
 
 
+def test_records_count_without_the_weights(config: ReproduceConfig) -> None:
+    config = replace(config, what="stages", only=None, seeds=2)
+    found, _ = reproduced(config, FakeMate())
+    for weights in Path(config.paths.runs).rglob("best"):
+        shutil.rmtree(weights)
+    again = FakeMate()
+    assert reproduced(config, again)[0].rows == found.rows
+    assert again.seen == []
+
+
 def test_killed_in_the_middle_it_does_only_the_rest(config: ReproduceConfig) -> None:
     config = replace(config, seeds=2)
     first, second = FakeMate(stops_after=3), FakeMate()
