@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,20 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_json_lines(path: Path, values: Iterable[Mapping[str, Any]]) -> None:
+    """One object a line."""
+    write_text(path, "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values))
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """
+    Raises:
+        OSError, ValueError: the file cannot be read, or is something else.
+    """
+    with path.open(encoding="utf-8") as file:  # str.splitlines would also cut at U+2028 and others, inside of texts
+        return [dict(json.loads(line)) for line in file]
 
 
 @contextmanager

@@ -48,6 +48,12 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_texts_with_separators_of_lines_stay_whole(tmp_path: Path) -> None:
+    values = [{"answer": "one\u2028two\x85three"}, {"answer": "four\r\nfive\x1c"}]
+    files.write_json_lines(tmp_path / "records.jsonl", values)
+    assert files.read_json_lines(tmp_path / "records.jsonl") == values
+
+
 def test_the_temporary_of_each_process_is_its_own(tmp_path: Path) -> None:
     with files.replacing(tmp_path / "a") as one:
         child = os.fork()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mate_cli.config import SELECTORS, PathsConfig, load_run_config
 from mate_cli.encoding.source import DataSource
 from mate_cli.errors import UserError
+from mate_cli.files import read_json_lines
 from mate_cli.metrics.cell_selection import KS, example_places
 from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.sqa import SequenceScores, sequence_scores
@@ -229,7 +230,7 @@ def _lines(file: Path, command: str) -> list[dict[str, Any]]:
     if not file.is_file():
         raise UserError(f"{file} is not there; {command} writes it")
     try:
-        return [dict(json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+        return read_json_lines(file)
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {file} ({error}); {command} writes it anew") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +11,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
 from mate_cli.errors import UserError
-from mate_cli.files import write_text
+from mate_cli.files import read_json_lines, write_json_lines, write_text
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
 from mate_cli.training.run_folder import written_to
@@ -97,14 +96,13 @@ def write_sheet(sheet: Path, lines: Iterable[dict[str, Any]]) -> None:
     """
     if sheet.is_file() and _is_annotated(sheet):
         raise UserError(f"{sheet} has annotations; write elsewhere with to=FOLDER")
-    write_text(sheet, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_json_lines(sheet, lines)
 
 
 def _is_annotated(sheet: Path) -> bool:
     """Whether some field to fill in is filled in; a file that is not ours counts as if."""
     try:
-        rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
-        return any(value is not None for row in rows for value in row["annotation"].values())
+        return any(value is not None for row in read_json_lines(sheet) for value in row["annotation"].values())
     except (ValueError, LookupError, TypeError, AttributeError):
         return True
 

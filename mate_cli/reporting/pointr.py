@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -10,7 +9,7 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from mate_cli.files import write_text
+from mate_cli.files import write_json_lines, write_text
 from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
 from mate_cli.metrics.hybridqa import GROUPS, AnswerScores, answer_scores, exact_match, f1
 from mate_cli.reporting.published import Figure, Published
@@ -25,10 +24,9 @@ _MEASURES = {"exact": "EM", "f1": "F1"}
 def write_answers(folder: RunFolder, split: str, answers: Answers) -> dict[str, Any]:
     """Keep submission, records, scores and a weight fitted here in a folder; returns ``answers_record``."""
     predictions = answers.predictions(list(answers.numbers)[-1])
-    lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in question_records(answers))
     record = answers_record(answers)
     write_text(folder.path / f"predictions-{split}.json", submission_text(predictions))
-    write_text(folder.path / f"records-{split}.jsonl", "".join(lines))
+    write_json_lines(folder.path / f"records-{split}.jsonl", question_records(answers))
     folder.write_metrics(split, record)
     if answers.fit is not None:
         exact = {f"{weight:g}": share for weight, share in answers.fit.exact.items()}

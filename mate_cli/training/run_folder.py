@@ -34,7 +34,7 @@ import yaml
 
 from mate_cli.config import TrainConfig, config_hash
 from mate_cli.errors import UserError, disk_reason
-from mate_cli.files import hold, in_turn, remove_leftovers, write_json, write_text
+from mate_cli.files import hold, in_turn, remove_leftovers, write_json, write_json_lines, write_text
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -193,8 +193,7 @@ class RunFolder:
 
     def write_predictions(self, split: str, predictions: Iterable[Any]) -> None:
         """One JSON object a line and question (dataclasses), in ``predictions-SPLIT.jsonl``."""
-        lines = (json.dumps(asdict(prediction), ensure_ascii=False) + "\n" for prediction in predictions)
-        write_text(self.path / f"predictions-{split}.jsonl", "".join(lines))
+        write_json_lines(self.path / f"predictions-{split}.jsonl", map(asdict, predictions))
 
     def write_submission(self, split: str, content: str) -> None:
         """The official prediction file of a benchmark whose files are TSV, ``predictions-SPLIT.tsv``."""
