@@ -12,7 +12,6 @@ A folder of shards may be anywhere that fsspec reaches. What is written appears 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -27,7 +26,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from mate_cli.encoding.table_pieces import TablePieces
 from mate_cli.errors import UserError, disk_reason
-from mate_cli.files import LOCK, in_turn
+from mate_cli.files import LOCK, in_turn, remove_leftovers, replacing
 
 VERSION = 1
 """Of the format."""
@@ -178,8 +177,7 @@ class ShardFolder:
             if self._is_local:
                 try:
                     held.enter_context(in_turn(Path(self._root, LOCK)))
-                    for leftover in Path(self._root).glob("*.partial"):
-                        leftover.unlink(missing_ok=True)
+                    remove_leftovers(Path(self._root), ".*.tmp")
                 except OSError as error:
                     raise self._unwritable(LOCK, error) from error
             yield
@@ -193,9 +191,8 @@ class ShardFolder:
         path = cache / name
         if not path.exists():
             cache.mkdir(parents=True, exist_ok=True)
-            partial = cache / f"{name}.{os.getpid()}.partial"
-            self._fs.get_file(f"{self._root}/{name}", str(partial))
-            os.replace(partial, path)
+            with replacing(path) as temporary:
+                self._fs.get_file(f"{self._root}/{name}", str(temporary))
         return pa.memory_map(str(path))
 
     def _read_json(self, name: str) -> dict[str, Any] | None:
@@ -214,9 +211,8 @@ class ShardFolder:
                 return
             path = Path(self._root, name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(f"{name}.{os.getpid()}.partial")
-            partial.write_bytes(content)
-            os.replace(partial, path)
+            with replacing(path) as temporary:
+                temporary.write_bytes(content)
         except OSError as error:
             raise self._unwritable(name, error) from error
 
