@@ -51,16 +51,16 @@ def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | No
 
 
 def _draw(folder: Path, axis: Axis, series: Series, points: dict[str, tuple[list[int], list[float]]]) -> Path:
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = Figure(figsize=(7, 4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     axes.set_prop_cycle(_LINES)
-    for model, (lengths, values) in points.items():
-        axes.plot(lengths, values, marker="o", markersize=3, label=model)
+    for model in sorted(points, key=lambda name: not name.startswith("mate")):  # ours have the strongest colours
+        axes.plot(*points[model], marker="o", markersize=3, label=model)
     size, layout, batch, mode, dtype = series
     axes.set(xlabel="sequence length", ylabel=axis.label, xlim=(0, None), ylim=(0, _top(points)))
     axes.set_title(f"{size}, {mode}, {dtype}, {layout}, batch {batch}", fontsize=9)
-    axes.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside right upper")
     path = folder / f"{axis.name}-{size}-{mode}-{dtype}-{layout}-b{batch}.png"
     figure.savefig(path, dpi=150)
     return path
