@@ -123,9 +123,10 @@ def check_state(checkpoint: Path) -> None:
 
 
 class Interruption(Callback):
-    """On the first Ctrl-C or SIGTERM finishes the optimizer step, saves and stops; on the second stops at once.
+    """On the first Ctrl-C, SIGTERM or SIGHUP finishes the optimizer step, saves and stops; on the second stops at once.
 
-    The ranks hear of it at different times, so after each step they agree.
+    A SIGHUP that is ignored, under nohup, stays so. The ranks hear of it at different times, so after each step they
+    agree.
     """
 
     def __init__(self, checkpoints: Checkpoints) -> None:
@@ -134,8 +135,9 @@ class Interruption(Callback):
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, self._request)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if (number, signal.getsignal(number)) != (signal.SIGHUP, signal.SIG_IGN):
+                self._previous[number] = signal.signal(number, self._request)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         if ends_step(trainer) and trainer.strategy.reduce_boolean_decision(self.requested, all=False):

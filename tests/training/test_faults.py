@@ -90,8 +90,22 @@ def test_no_secret_is_kept(undisturbed: Path) -> None:
     assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []
 
 
-def test_sigterm_saves_and_the_rest_makes_an_equal_run(
-    mate: Mate, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [
+        (signal.SIGTERM, 75, "stopped by SIGTERM; the same command goes on"),
+        pytest.param(signal.SIGHUP, 130, "interrupted", marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_saves_and_the_rest_makes_an_equal_run(
+    number: signal.Signals,
+    code: int,
+    line: str,
+    mate: Mate,
+    undisturbed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """At step 3, where nothing would be saved."""
     report = ProgressReport.on_train_batch_end
@@ -99,12 +113,16 @@ def test_sigterm_saves_and_the_rest_makes_an_equal_run(
     def stop(self: ProgressReport, trainer: Any, *rest: Any) -> None:
         report(self, trainer, *rest)
         if trainer.global_step == 2:
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(ProgressReport, "on_train_batch_end", stop)
-        assert mate("train", *RUN) == 75
-    assert capsys.readouterr().err.splitlines()[-1].startswith("stopped by SIGTERM; the same command goes on")
+    before = signal.signal(number, signal.SIG_DFL)  # as in a terminal
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(ProgressReport, "on_train_batch_end", stop)
+            assert mate("train", *RUN) == code
+    finally:
+        signal.signal(number, before)
+    assert capsys.readouterr().err.splitlines()[-1].startswith(line)
     run = tmp_path / "runs" / "hybridqa" / "run"
     status = json.loads((run / "status.json").read_text())
     assert (status["state"], status["step"]) == ("interrupted", 3)
