@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, QuotedString
 from hydra.errors import HydraException
@@ -135,7 +137,11 @@ def _values(override: Override) -> list[Any]:
 
 
 def _options(group: str) -> list[str]:
-    return [] if "." in group else GlobalHydra.instance().config_loader().get_group_options(group)
+    if "." in group:
+        return []
+    loader = GlobalHydra.instance().config_loader()
+    assert isinstance(loader, ConfigLoaderImpl)  # whose own question copies all that Hydra knows, each time
+    return loader.repository.get_group_options(group, ObjectType.CONFIG)
 
 
 def _setting_problems(command: str, settings: list[Setting], complete: bool) -> list[str]:
