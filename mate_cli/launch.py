@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,10 +60,12 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
     from mate_cli.errors import UserError
 
     task = Task(command, debug)
-    with tempfile.TemporaryDirectory(prefix="mate-sweep-") as folder:
-        words = [*arguments.flags, *arguments.overrides]
+    words = [*arguments.flags, *arguments.overrides]
+    with ExitStack() as stack:
         if arguments.multirun and not any(word.startswith("hydra.sweep.dir") for word in words):
-            words.append(f"hydra.sweep.dir={folder}")  # holds Hydra's multirun.yaml, nothing of ours
+            # Holds Hydra's multirun.yaml, nothing of ours.
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mate-sweep-"))
+            words.append(f"hydra.sweep.dir={folder}")
         try:
             _hydra_main(command, words, task)
         except HydraException as error:
