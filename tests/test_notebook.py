@@ -86,6 +86,9 @@ def test_what_does_not_answer_is_one_line(runs: dict[str, RunFolder], tmp_path: 
         load_run(runs["sample"].path).answer(QUESTION, FRAME.iloc[:0])
     with pytest.raises(UserError, match="is not a run folder"):
         load_run(tmp_path)
+    (tmp_path / "config.yaml").write_bytes(runs["sample"].config_file.read_bytes())
+    with pytest.raises(UserError, match="has no model yet; train it to the end with resume=true"):
+        load_run(tmp_path)
 
 
 def test_a_vocabulary_that_does_not_fit_is_one_line(runs: dict[str, RunFolder], tmp_path: Path) -> None:

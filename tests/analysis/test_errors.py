@@ -13,6 +13,7 @@ from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer, sample_errors
 from mate_cli.analysis.outcomes import open_outcomes
 from mate_cli.cli import main
 from mate_cli.config import PathsConfig
+from mate_cli.errors import UserError
 from mate_cli.reporting.error_page import MAX_ROWS, error_page, rows_to_show
 from mate_cli.reporting.errors import TO_ANNOTATE
 from mate_cli.tables.hybridqa import LAYOUT
@@ -138,17 +139,49 @@ def test_a_mistake_is_one_line(words, line, trained, capsys):
     assert error.count("\n") == 1
 
 
-def test_other_data_is_refused(trained, tmp_path, capsys):
-    """The same run on a split that lost its first question."""
-    other = tmp_path / "data"
-    (other / "released_data").mkdir(parents=True)
-    (other / "WikiTables-WithLinks").symlink_to(trained.sample / "WikiTables-WithLinks")
-    questions = LAYOUT.question_file(trained.sample, "test")
-    (other / "released_data" / questions.name).write_text(json.dumps(json.loads(questions.read_text())[1:]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mate_cli.training.splits.data_folder", lambda *_: other)
-        assert main(["analyze", "analysis=errors", f"run={trained.run}", "split=test"]) == 2
-    assert "was scored on other questions than test has here" in capsys.readouterr().err
+@pytest.fixture
+def other_questions(trained, tmp_path, monkeypatch):
+    """Puts other questions in the place of those of the sample's test split."""
+
+    def put(change):
+        other = tmp_path / "data"
+        (other / "released_data").mkdir(parents=True)
+        (other / "WikiTables-WithLinks").symlink_to(trained.sample / "WikiTables-WithLinks")
+        questions = LAYOUT.question_file(trained.sample, "test")
+        changed = change(json.loads(questions.read_text()))
+        (other / "released_data" / questions.name).write_text(json.dumps(changed))
+        monkeypatch.setattr("mate_cli.training.splits.data_folder", lambda *_: other)
+
+    return put
+
+
+def all_but_the_first(questions):
+    return questions[1:]
+
+
+def blind(questions):
+    return [{key: own[key] for key in own.keys() - {"answer-text", "answer-node"}} for own in questions]
+
+
+@pytest.mark.parametrize(
+    ("analysis", "change", "line"),
+    [
+        ("errors", all_but_the_first, "was scored on other questions than test has here"),
+        ("errors", blind, "split=test is blind"),
+        ("robustness", blind, "split=test is blind"),
+    ],
+)
+def test_other_data_is_refused(trained, other_questions, capsys, analysis, change, line):
+    other_questions(change)
+    assert main(["analyze", f"analysis={analysis}", f"run={trained.run}", "split=test"]) == 2
+    assert line in capsys.readouterr().err
+
+
+def test_other_data_of_a_pipeline_is_refused(pipeline, other_questions):
+    folder = pipeline("whole", lambda number, example: (None, "nothing"))
+    other_questions(all_but_the_first)
+    with pytest.raises(UserError, match="whole answers other questions than test has here"):
+        open_outcomes(str(folder), "test", None, PathsConfig())
 
 
 class Page(HTMLParser):

@@ -16,6 +16,7 @@ from transformers import TapasConfig, TapasModel
 from mate_cli.analysis.flow import TARGETS, Target, aims, attention_flow, count_pairs, uniform_flow
 from mate_cli.cli import main
 from mate_cli.encoding.batch import Collator
+from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
@@ -238,3 +239,9 @@ def test_what_is_refused(trained, tmp_path: Path, capsys, words, message):
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_headers_alone_are_nothing_to_look_at():
+    only = {**encoded(0, 4, 1, 2), "row": np.zeros_like(encoded(0, 4, 1, 2)["row"])}
+    with pytest.raises(UserError, match="no table of the split has a row below its header"):
+        flow_of(small_model("full"), [only])

@@ -11,6 +11,7 @@ from mate_cli.analysis import robustness as module
 from mate_cli.analysis.robustness import JudgedRun, is_right, is_same, robustness
 from mate_cli.cli import main
 from mate_cli.config import HardwareConfig, PathsConfig, load_run_config
+from mate_cli.errors import UserError
 from mate_cli.metrics.wtq import values_of
 from mate_cli.tables.perturb import Perturbation, arrangements
 from mate_cli.tables.table import Cell, Example, Table
@@ -128,3 +129,12 @@ def test_what_is_refused(trained, capsys, words, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_tables_of_a_single_cell_cannot_be_changed(run):
+    judged = run(the_answer)
+    table = Table("one", (Cell("city"),), ((Cell("Rome"),),))
+    judged.all_examples = (Example("q", "where?", table, ("Rome",), {}, ((0, 0),)),)
+    judged.examples = {"q": judged.all_examples[0]}
+    with pytest.raises(UserError, match="rows: no table of the split can be changed so"):
+        robustness(judged, [Perturbation("rows")])

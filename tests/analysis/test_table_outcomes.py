@@ -15,6 +15,7 @@ from mate_cli.analysis.outcomes import TableOutcomes, open_outcomes
 from mate_cli.analysis.table_errors import MISTAKES, sample_table_errors
 from mate_cli.cli import main
 from mate_cli.config import PathsConfig, to_plain
+from mate_cli.errors import UserError
 from mate_cli.tables.readers import READERS
 from mate_cli.tables.table import Example
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq
@@ -140,3 +141,10 @@ def test_the_sheet_of_wikitablequestions(run: Any, tmp_path: Path, capsys: pytes
 def test_a_reader_alone_is_refused(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", "analysis=errors", f"run={trained.reader}"]) == 2
     assert "a reader; name the folder that mate evaluate selector=... reader=" in capsys.readouterr().err
+
+
+def test_answers_that_cannot_be_read_are_made_anew(run: Any) -> None:
+    folder = run("tabfact", "run", gold)
+    Path(folder, "predictions-dev.jsonl").write_text('{"id": "1", ')
+    with pytest.raises(UserError, match=r"cannot read .*predictions-dev\.jsonl .*mate evaluate run=.* writes it anew"):
+        opened(folder)

@@ -183,3 +183,12 @@ def test_a_model_that_does_not_exist_is_one_line(bench: Mate, capfd: pytest.Capt
     assert bench("models=[mate,mat]") == 2
     assert capfd.readouterr().err.startswith("error: unknown model 'mat': did you mean mate? choose from all, limit")
     assert not Path("bench").exists()
+
+
+def test_what_is_no_result_is_not_gone_on_with(bench: Mate, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("bench").mkdir()
+    Path("bench/results.json").write_text('{"records": []}')
+    assert bench("models=[limit]", "lengths=[64]", "measures=[flops]", "resume=true") == 2
+    line = "is no result of mate bench; take another folder with to=FOLDER"
+    assert capfd.readouterr().err == f"error: bench/results.json {line}\n"
+    assert Path("bench/results.json").read_text() == '{"records": []}'

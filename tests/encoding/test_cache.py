@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -205,3 +207,20 @@ def test_examples_of_a_table_stay_together() -> None:
     assert sum(map(len, tables)) == 50
     assert writer._chunks(()) == []
     assert replace(examples[0], id="other").table is examples[0].table
+
+
+def _die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_process_is_one_line(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_encode_in_worker", _die)
+    with pytest.raises(UserError, match="an encoding process was killed, maybe for lack of memory; use fewer"):
+        opened(processes=2)
+    assert list((tmp_path / "cache" / "encoded").iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="no file that refuses even root")
+def test_a_file_that_cannot_be_read_is_one_line() -> None:
+    with pytest.raises(UserError, match="cannot read /proc/self/mem: Input/output error"):
+        content_hash([Path("/proc/self/mem")])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from mate_cli.errors import UserError
 from mate_cli.files import LOCK
 from mate_cli.tables.corpus import Corpus, CorpusTable
 from mate_cli.tables.held_out import page_hashes
+from tests.test_files import file_size_limit
 
 SMALL = CorpusOptions(files=7)
 TABLES = 40
@@ -209,3 +212,40 @@ def test_a_corpus_of_broken_tables_is_one_line(tmp_path: Path, tokenizer: CellTo
     (tmp_path / "in" / "a.csv").write_text("a,b\nc\n")
     with pytest.raises(UserError, match=r"none of 1 tables can be read; the first: a\.csv: line 2"):
         build_shards(Corpus(str(tmp_path / "in")), ShardFolder(str(tmp_path / "out")), tokenizer, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(None, "holds shards of version 0, and this is"), ("{", r"manifest\.json cannot be read"), ("[1]", "be read")],
+)
+def test_a_manifest_of_another_version_or_none_is_one_line(
+    built: ShardFolder, content: str | None, problem: str
+) -> None:
+    manifest = Path(built.url, "manifest.json")
+    manifest.write_text(content or json.dumps({**json.loads(manifest.read_text()), "version": 0}))
+    with pytest.raises(UserError, match=problem):
+        built.manifest()
+
+
+def test_an_address_that_cannot_be_reached_or_written_is_one_line(
+    tables: Path, tmp_path: Path, tokenizer: CellTokenizer
+) -> None:
+    with pytest.raises(UserError, match=r"nowhere://x: no address that can be reached \(Protocol not known: nowhere\)"):
+        ShardFolder("nowhere://x")
+    with (
+        file_size_limit(1 << 10),
+        pytest.raises(UserError, match=r"cannot write .*/out/.* \(a limit on the size of files is reached.*to=DIR"),
+    ):
+        build_shards(Corpus(str(tables)), ShardFolder(str(tmp_path / "out")), tokenizer, SMALL)
+
+
+def _die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_process_is_one_line(
+    tables: Path, tmp_path: Path, tokenizer: CellTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_builder, "_make_in_worker", _die)
+    with pytest.raises(UserError, match="a process was killed, maybe for lack of memory; the same command with fewer"):
+        build_shards(Corpus(str(tables)), ShardFolder(str(tmp_path / "out")), tokenizer, SMALL, processes=2)

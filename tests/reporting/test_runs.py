@@ -19,7 +19,7 @@ from mate_cli.config import RunsConfig, config_hash, to_plain
 from mate_cli.errors import UserError
 from mate_cli.files import write_json
 from mate_cli.reporting.run_records import read_run, read_runs, value_at
-from mate_cli.reporting.runs import chosen_runs, compared
+from mate_cli.reporting.runs import chosen_runs, compared, remove_run
 from mate_cli.training.run_folder import RunFolder, read_record
 from tests.reporting.run_folders import hits, write_run
 from tests.test_config import train_config
@@ -248,3 +248,9 @@ def test_a_file_that_cannot_be_parsed_names_itself(runs: Path) -> None:
     (runs / "sample" / "a" / "status.json").write_text("[]")
     with pytest.raises(UserError, match=r"status\.json holds no record: list"):
         read_run(runs / "sample" / "a")
+
+
+def test_a_run_that_another_removed_is_one_line(runs: Path) -> None:
+    remove_run(runs / "sample" / "a")
+    with pytest.raises(UserError, match=r"cannot remove .*sample/a: No such file or directory"):
+        remove_run(runs / "sample" / "a")

@@ -17,7 +17,7 @@ from mate_cli.config_paths import PathsConfig
 from mate_cli.config_reproduce import DataConfig, ReproduceConfig
 from mate_cli.errors import UserError
 from mate_cli.files import write_json
-from mate_cli.reproduction.carry_out import carry_out
+from mate_cli.reproduction.carry_out import carry_out, raise_failures
 from mate_cli.reproduction.experiment import Experiment, read_experiment, reproduce_folder
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
@@ -157,6 +157,8 @@ def test_a_failure_costs_only_what_needs_it(config: ReproduceConfig) -> None:
     assert set(failures) == {f"{MATE}, seed 0", f"{SELECTOR}, seed 0"}
     assert found.rows[0].cells["Hits@1"].by_seed.keys() == {1}
     assert any("the disk is full" in line for line in said)
+    with pytest.raises(UserError, match="2 steps failed; the lines above say why"):
+        raise_failures(failures)
 
 
 def test_runs_of_whatever_name_and_hardware_count_and_others_do_not(config: ReproduceConfig) -> None:

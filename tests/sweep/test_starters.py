@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -108,3 +109,14 @@ def test_a_lost_worker_is_an_ending_and_another_error_is_not() -> None:
     assert _ending(lost, OSError) == Ending(1, "its worker was lost: the node")
     with pytest.raises(OSError, match="the node"):
         _ending(lost, ValueError)
+
+
+@pytest.mark.usefixtures("echo")
+def test_what_submitit_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def refuse(**_: object) -> None:
+        raise NameError("Unknown argument 'colour'\n\nValid arguments are ...")
+
+    monkeypatch.setitem(sys.modules, "submitit", SimpleNamespace(AutoExecutor=refuse))
+    assert main(["train", "-m", "seed=0,1", "hydra/launcher=submitit"]) == 2
+    line = "error: submitit refuses hydra.launcher.cluster or parameters: Unknown argument 'colour'\n"
+    assert capfd.readouterr() == ("", line)

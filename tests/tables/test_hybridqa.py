@@ -155,6 +155,7 @@ def test_truncated_json_names_the_file_and_the_place(release: Path) -> None:
             "question 1, key 'answer-node': expected [text, [row, column], link, 'table' or 'passage']",
         ),
         ("tables_tok", _TABLE | {"header": 3}, "Cities_0.json, key 'header': expected a list, found int"),
+        ("tables_tok", _TABLE | {"data": ["a"]}, "key 'data', row 1: expected a list of cells, found str"),
         ("tables_tok", _TABLE | {"data": [[["a", []]]]}, "key 'data', row 1: 1 cells, the header has 2"),
         (
             "tables_tok",

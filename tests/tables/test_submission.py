@@ -62,6 +62,7 @@ def test_bad_submissions(tmp_path: Path, answers: object, message: str) -> None:
         ({"reference": {"a": "x"}, "table": []}, "key 'passage' is missing"),
         ({"reference": ["a"], "table": [], "passage": []}, "key 'reference': expected a JSON object"),
         ({"reference": {"a": "x"}, "table": ["b"], "passage": []}, "question b is listed"),
+        ({"reference": {}, "table": [], "passage": []}, "the key 'reference' holds no answer"),
         (
             {"reference": {"a": "x"}, "table": [["b"]], "passage": []},
             "key 'table': expected ids of questions, found \\['b'\\]",

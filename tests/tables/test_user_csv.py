@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mate_cli.errors import UserError
 from mate_cli.tables.user_csv import read_csv
-from mate_cli.tables.user_limits import MAX_ROWS
+from mate_cli.tables.user_limits import MAX_BYTES, MAX_ROWS
 
 _FIELD = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=12)
 
@@ -94,3 +94,10 @@ def test_too_many_rows_fail_before_the_rest_is_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"more than {MAX_ROWS} rows"):
         read_csv(path)
     assert read_csv(_table(tmp_path, b"n\n" + b"1\n" * MAX_ROWS)).num_rows == MAX_ROWS
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path) -> None:
+    line = b",".join([b"x" * 99_999] * 10) + b"\n"
+    path = _table(tmp_path, line * (MAX_BYTES // len(line) + 1))
+    with pytest.raises(UserError, match=f"larger than {MAX_BYTES >> 20} MiB; ask about a smaller table"):
+        read_csv(path)

@@ -96,6 +96,9 @@ def test_attention_dropout_is_there_or_refused(name):
     assert training_backend(config, schedule, "cpu") == ("eager" if chosen == "auto" else chosen)
     assert training_backend(config, schedule, "xla") == chosen
     assert training_backend(config, replace(schedule, attention_dropout=0.0), "cpu") == config.model.attention.backend
+    config.model.attention.backend = "ragged"
+    with pytest.raises(UserError, match="backend=ragged has no attention dropout, and the schedule asks for"):
+        training_backend(config, schedule, "cpu")
 
 
 @pytest.mark.parametrize("name", ["linformer", "table_etc", "sat"])

@@ -209,6 +209,18 @@ def test_a_folder_that_cannot_be_written(mate: Mate, key: str, capsys: pytest.Ca
     assert key in error
 
 
+@pytest.mark.parametrize("part", ["sample", "encoded"])
+def test_a_cache_with_a_file_in_the_way(
+    mate: Mate, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / part).touch()
+    assert mate("train", *TINY, f"paths.cache={tmp_path / 'other'}") in (1, 2)
+    error = one_line(capsys)
+    assert f"{tmp_path / 'other' / part}" in error
+    assert "set paths.cache or MATE_CACHE to a folder" in error
+
+
 def test_a_run_folder_in_use(
     mate: Mate, undisturbed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,10 +74,14 @@ def test_the_submission_scores_as_the_run_does(mate, runs, capsys, task, questio
     [
         ("predictions-dev.tsv", "sqa/table_csv/1_1.csv", "is not the file of a split's questions"),
         ("config.yaml", "sqa/test.tsv", "column 'id' is missing"),
+        ("predictions-dev.tsv", "own/dev.csv", "own has no prediction files in TSV; sqa and wtq have"),
     ],
 )
 def test_a_submission_against_something_else_is_one_line(mate, runs, capsys, predictions, reference, problem):
     reference = runs["sqa"].parents[2] / reference
+    reference.parent.mkdir(exist_ok=True)
+    if not reference.exists():
+        reference.write_text("question,table,answer\n")
     assert mate("evaluate", f"predictions={runs['sqa'] / predictions}", f"reference={reference}") == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert problem in line

@@ -9,15 +9,18 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import pytest
+from rich.console import Console
 
 from mate_cli.config import PathsConfig
 from mate_cli.config_hardware import ACCELERATORS
 from mate_cli.config_rules import problems
 from mate_cli.config_task import KINDS
 from mate_cli.errors import UserError
-from mate_cli.training import xla
+from mate_cli.training import fit, xla
 from mate_cli.training.devices import Devices, accumulation, resolve_devices
+from mate_cli.training.fit import build_job
 from mate_cli.training.fixed_shape import FIXED_KINDS, check_fixed
+from mate_cli.training.run_folder import RunFolder
 from tests.training.test_every_model import composed
 
 REPLICAS = {"tpu_v3": 8, "tpu_v3_32": 32, "tpu_v4": 4, "tpu_v5e": 8, "tpu_v6e": 8}
@@ -123,9 +126,31 @@ def test_tasks_of_other_shapes_are_refused(kind):
             check_fixed(task)
 
 
+def test_no_validation_can_follow_the_last_step_of_replicas(monkeypatch, tmp_path, cache):
+    monkeypatch.setattr(fit, "start_xla", lambda *_: None)
+    monkeypatch.setenv("MATE_CACHE", str(cache))
+    words = ("task=sample", "model=mate", "backbone=tiny", "schedule=smoke", "hardware=xla_cpu")
+    schedule = ("task.schedules.smoke.steps=3", "task.schedules.smoke.validate_every=2")
+    devices = Devices("xla_cpu", 2, 1, "32-true", "auto")
+    with pytest.raises(UserError, match="validate_every=2 does not divide 3 steps, and on several XLA devices"):
+        build_job(composed(*words, *schedule), devices, RunFolder(tmp_path), Console(quiet=True))
+
+
 def test_a_backend_of_many_shapes_is_refused(monkeypatch):
     from mate_cli.models.configuration import MateConfig
     from mate_cli.models.variants import make_planner
 
     with pytest.raises(UserError, match="backend=ragged makes xla compile anew for each batch"):
         make_planner(MateConfig(), "ragged", "xla")
+
+
+def test_a_runtime_of_more_replicas_than_the_profile_says(monkeypatch):
+    from pytorch_lightning.strategies import XLAStrategy
+    from pytorch_lightning.utilities import rank_zero_only
+
+    runtime = {"__init__": lambda _: None, "setup_distributed": lambda _: None, "global_rank": 0, "world_size": 4}
+    for name, own in runtime.items():
+        monkeypatch.setattr(XLAStrategy, name, own)
+    monkeypatch.setattr(rank_zero_only, "rank", rank_zero_only.rank)
+    with pytest.raises(UserError, match=r"the runtime has 4 replicas, and the profile's .* are 2"):
+        xla.Replicas(2).setup_distributed()
