@@ -39,6 +39,9 @@ from mate_cli.files import hold, in_turn, remove_leftovers, write_json, write_js
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_CODE = ("conf", "hydra_plugins", "mate_cli")
+
 _PACKAGES = (
     "mate-cli",
     "torch",
@@ -282,14 +285,16 @@ def read_record(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _git_state() -> dict[str, Any] | None:
-    """Commit of the code that runs, and whether it was changed since; None where it is not a checkout."""
-    here = Path(__file__).resolve().parents[2]
-    if not (here / ".git").exists():
+def _git_state(checkout: Path = _CHECKOUT) -> dict[str, Any] | None:
+    """The last commit that changed what runs, and whether it was changed since; None where it is not a checkout.
+
+    Results that are written or committed in the checkout make no other code.
+    """
+    if not (checkout / ".git").exists():
         return None
     try:
-        commit = _git(here, "rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git(here, "status", "--porcelain"))}
+        commit = _git(checkout, "log", "-1", "--format=%H", "--", *_CODE)
+        return {"commit": commit, "dirty": bool(_git(checkout, "status", "--porcelain", "--", *_CODE))}
     except (OSError, subprocess.SubprocessError):
         return None
 

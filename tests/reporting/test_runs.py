@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from mate_cli.errors import UserError
 from mate_cli.files import write_json
 from mate_cli.reporting.run_records import read_run, read_runs, value_at
 from mate_cli.reporting.runs import chosen_runs, compared, remove_run
-from mate_cli.training.run_folder import RunFolder, read_record
+from mate_cli.training.run_folder import RunFolder, _git_state, read_record
 from tests.reporting.run_folders import hits, write_run
 from tests.test_config import train_config
 
@@ -254,3 +255,30 @@ def test_a_run_that_another_removed_is_one_line(runs: Path) -> None:
     remove_run(runs / "sample" / "a")
     with pytest.raises(UserError, match=r"cannot remove .*sample/a: No such file or directory"):
         remove_run(runs / "sample" / "a")
+
+
+def test_results_in_a_checkout_are_no_other_code(tmp_path: Path) -> None:
+    def git(*words: str) -> str:
+        own = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        return subprocess.run(["git", *own, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    def changed(name: str) -> None:
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "file").write_text(str(time.time_ns()))
+        git("add", "-A")
+
+    git("init")
+    assert _git_state(tmp_path) is None
+    changed("mate_cli")
+    git("commit", "-m", "code")
+    first = {"commit": git("rev-parse", "HEAD").strip(), "dirty": False}
+    assert _git_state(tmp_path) == first
+    changed("results")
+    assert _git_state(tmp_path) == first
+    git("commit", "-m", "results")
+    assert _git_state(tmp_path) == first
+    changed("conf")
+    assert _git_state(tmp_path) == {**first, "dirty": True}
+    git("commit", "-m", "settings")
+    assert _git_state(tmp_path) == {"commit": git("rev-parse", "HEAD").strip(), "dirty": False}
+    assert _git_state(tmp_path / "mate_cli") is None
