@@ -123,6 +123,13 @@ def test_a_finished_run_is_not_overwritten(mate, trained, capsys):
     assert (trained / "status.json").read_text() == before
 
 
+def test_a_run_without_a_model_is_not_scored(mate, trained, tmp_path, capsys):
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "config.yaml").write_bytes((trained / "config.yaml").read_bytes())
+    assert mate("evaluate", f"run={tmp_path / 'begun'}") == 2
+    assert "begun has no model yet (it is not started); train it to the end with resume=true" in one_line(capsys)
+
+
 def test_a_failed_start_does_not_cost_the_old_run(mate, trained, capsys):
     words = ("name=first", f"paths.runs={trained.parent.parent}", "overwrite=true")
     assert mate("train", *TINY[1:], *words, "backbone=folder", "backbone.path=/nowhere") == 2
