@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import shutil
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.errors import UserError
 from mate_cli.tables.split import Split
 from mate_cli.tables.table import Cell, Example, Table
+from tests.encoding.conftest import die
 
 Open = Callable[..., EncodedSplit]
 
@@ -209,18 +209,18 @@ def test_examples_of_a_table_stay_together() -> None:
     assert replace(examples[0], id="other").table is examples[0].table
 
 
-def _die(*_: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_killed_process_is_one_line(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "_encode_in_worker", _die)
+    monkeypatch.setattr(writer, "_encode_in_worker", die)
     with pytest.raises(UserError, match="an encoding process was killed, maybe for lack of memory; use fewer"):
         opened(processes=2)
     assert list((tmp_path / "cache" / "encoded").iterdir()) == []
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="no file that refuses even root")
-def test_a_file_that_cannot_be_read_is_one_line() -> None:
-    with pytest.raises(UserError, match="cannot read /proc/self/mem: Input/output error"):
-        content_hash([Path("/proc/self/mem")])
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path) -> bytes:
+        raise OSError(errno.EIO, "Input/output error", path)
+
+    (tmp_path / "rows.json").touch()
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    with pytest.raises(UserError, match=r"cannot read .*/rows\.json: Input/output error"):
+        content_hash([tmp_path / "rows.json"])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from mate_cli.errors import UserError
 from mate_cli.files import LOCK
 from mate_cli.tables.corpus import Corpus, CorpusTable
 from mate_cli.tables.held_out import page_hashes
+from tests.encoding.conftest import die
 from tests.test_files import file_size_limit
 
 SMALL = CorpusOptions(files=7)
@@ -239,13 +238,9 @@ def test_an_address_that_cannot_be_reached_or_written_is_one_line(
         build_shards(Corpus(str(tables)), ShardFolder(str(tmp_path / "out")), tokenizer, SMALL)
 
 
-def _die(*_: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_killed_process_is_one_line(
     tables: Path, tmp_path: Path, tokenizer: CellTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus_builder, "_make_in_worker", _die)
+    monkeypatch.setattr(corpus_builder, "_make_in_worker", die)
     with pytest.raises(UserError, match="a process was killed, maybe for lack of memory; the same command with fewer"):
         build_shards(Corpus(str(tables)), ShardFolder(str(tmp_path / "out")), tokenizer, SMALL, processes=2)

@@ -8,7 +8,7 @@ import pytest
 from mate_cli.cli import main
 from mate_cli.tables.sqa import read_split
 from mate_cli.tasks.table_qa import TableAnswer
-from tests.tables.releases import write_sqa, write_tabfact, write_wtq
+from tests.tables.releases import write, write_sqa, write_tabfact, write_wtq
 from tests.training.conftest import TINY
 
 RELEASES = {"sqa": write_sqa, "wtq": write_wtq, "tabfact": write_tabfact}
@@ -19,11 +19,12 @@ TABLE = "town,people\nBirch,10\nElm,20\nAsh,\n"
 def runs(tmp_path_factory, cache):
     """For each task the folder of a run of two steps; the data is beside ``runs``."""
     folder = tmp_path_factory.mktemp("table_tasks")
+    write(folder / "own" / "dev.csv", "question,table,answer\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MATE_CACHE", str(cache))
         patch.chdir(folder)
-        for task, write in RELEASES.items():
-            data = write(folder / task)
+        for task, write_release in RELEASES.items():
+            data = write_release(folder / task)
             assert main(["train", f"task={task}", *TINY, f"data_dir={data}", "name=run"]) == 0
     return {task: folder / "runs" / task / "run" for task in RELEASES}
 
@@ -79,9 +80,6 @@ def test_the_submission_scores_as_the_run_does(mate, runs, capsys, task, questio
 )
 def test_a_submission_against_something_else_is_one_line(mate, runs, capsys, predictions, reference, problem):
     reference = runs["sqa"].parents[2] / reference
-    reference.parent.mkdir(exist_ok=True)
-    if not reference.exists():
-        reference.write_text("question,table,answer\n")
     assert mate("evaluate", f"predictions={runs['sqa'] / predictions}", f"reference={reference}") == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert problem in line

@@ -18,7 +18,6 @@ from mate_cli.config_task import KINDS
 from mate_cli.errors import UserError
 from mate_cli.training import fit, xla
 from mate_cli.training.devices import Devices, accumulation, resolve_devices
-from mate_cli.training.fit import build_job
 from mate_cli.training.fixed_shape import FIXED_KINDS, check_fixed
 from mate_cli.training.run_folder import RunFolder
 from tests.training.test_every_model import composed
@@ -133,7 +132,7 @@ def test_no_validation_can_follow_the_last_step_of_replicas(monkeypatch, tmp_pat
     schedule = ("task.schedules.smoke.steps=3", "task.schedules.smoke.validate_every=2")
     devices = Devices("xla_cpu", 2, 1, "32-true", "auto")
     with pytest.raises(UserError, match="validate_every=2 does not divide 3 steps, and on several XLA devices"):
-        build_job(composed(*words, *schedule), devices, RunFolder(tmp_path), Console(quiet=True))
+        fit.build_job(composed(*words, *schedule), devices, RunFolder(tmp_path), Console(quiet=True))
 
 
 def test_a_backend_of_many_shapes_is_refused(monkeypatch):
