@@ -233,6 +233,7 @@ class AnalyzeConfig:
     schedule: str | None = key(None, "coverage, flow: schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training (sample needs none)", text=True)
     split: str = key("dev", "which part of the data", choices=SPLITS)
+    max_tokens: int | None = key(None, "robustness: tokens of an input; null: as in training", low=16)
     to: str = key("./analysis", "folder for what is written", text=True)
 
     def missing(self) -> list[str]:
@@ -258,6 +259,8 @@ class AnalyzeConfig:
             found += bench_only_problems(self.model)
         if self.analysis.baseline_only and self.run is not None:
             found.append("analysis.baseline_only looks at no run: leave out run, and add task=NAME")
+        if self.analysis.name != "robustness" and self.max_tokens is not None:
+            found.append("max_tokens belongs to analysis=robustness")
         if self.analysis.name in TASK_READERS:
             return found + self._task_problems()
         alone, readers = {"task": self.task, "schedule": self.schedule}, " or ".join(TASK_READERS)

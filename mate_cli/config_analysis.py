@@ -39,5 +39,5 @@ class AnalysisConfig:
         "robustness: rows and columns are shuffled, distractors are rows of other tables",
         choices=PERTURBATIONS,
     )
-    distractors: float = key(0.5, "robustness: rows added, as a share of the table's own; at least one", above=0)
+    distractors: list[float] = key([0.5], "robustness: rows added, as shares of the table's own; at least one", above=0)
     baseline_only: bool = key(False, "flow: uniform attention alone, which needs a task and no weights")

@@ -12,7 +12,7 @@ from typing import Any
 from omegaconf import MISSING
 
 TYPE_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-LIST_WORDS = {int: "whole numbers", str: "names"}
+LIST_WORDS = {int: "whole numbers", float: "numbers", str: "names"}
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ class Sensitivity:
 
     Attributes:
         questions: those whose table it changes; unread: of these, those that were read only one way, or not at all.
+        tokens: of the changed input, the median over those that were read.
         changed: the share of predictions that change; before, after: accuracy; gain: the second less the first.
         changed_ids: the questions whose prediction changes.
     """
@@ -50,6 +51,7 @@ class Sensitivity:
     perturbation: Perturbation
     questions: int
     unread: int
+    tokens: int
     changed: Interval
     before: Interval
     after: Interval
@@ -104,10 +106,10 @@ class JudgedRun:
         """Example id -> prediction; what does not fit has none."""
         return predict_split(self.folder, self.config, self.hardware, self._source(base), self.console)
 
-    def lengths(self) -> dict[str, int]:
+    def lengths(self, base: SplitSource) -> dict[str, int]:
         """Example id -> tokens of its input, as it was read."""
         options = encoding_options(self.config.task, active_schedule(self.config), read_config(self.folder.best_model))
-        source, vocabulary = self._source(self.base), self.folder.best_model
+        source, vocabulary = self._source(base), self.folder.best_model
         rows = open_split(source, vocabulary, options, self.config.paths, self.console).dataset
         return dict(zip(rows["id"], map(int, rows["length"]), strict=True))
 
@@ -160,13 +162,16 @@ def is_right(example: Example, prediction: Any, gold: Sequence[Value]) -> bool:
 
 
 def _sensitivity(run: JudgedRun, perturbation: Perturbation) -> Sensitivity:
-    after = run.predict(PerturbedSource(run.base, perturbation))
+    source = PerturbedSource(run.base, perturbation)
+    after = run.predict(source)
     tables = arrangements(run.all_examples, perturbation)
     asked = [example for example in run.examples.values() if tables[example.table.id].is_new]
     read = [example for example in asked if example.id in run.predictions and example.id in after]
     if not read:
         raise UserError(f"{perturbation.kind}: no table of the split can be changed so; leave it out")
-    return _compared(run, perturbation, read, len(asked), after, tables)
+    lengths = run.lengths(source)
+    tokens = int(np.median([lengths[example.id] for example in read]))
+    return _compared(run, perturbation, read, len(asked), tokens, after, tables)
 
 
 def _compared(
@@ -174,6 +179,7 @@ def _compared(
     perturbation: Perturbation,
     examples: Sequence[Example],
     asked: int,
+    tokens: int,
     after: Mapping[str, Any],
     tables: Mapping[str, Arrangement],
 ) -> Sensitivity:
@@ -186,6 +192,7 @@ def _compared(
         perturbation,
         asked,
         asked - len(examples),
+        tokens,
         bootstrap(changed),
         bootstrap(was_right),
         bootstrap(now_right),
@@ -196,7 +203,7 @@ def _compared(
 
 def _by_length(run: JudgedRun) -> list[LengthBin]:
     """Bins up to each power of two; what could not be read is in none."""
-    lengths = run.lengths()
+    lengths = run.lengths(run.base)
     read = [example for example in run.examples.values() if example.id in run.predictions]
     bins = np.array([1 << (lengths[example.id] - 1).bit_length() for example in read])
     right = np.array([run.is_right(example, run.predictions[example.id]) for example in read])

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from mate_cli.config import AnalyzeConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console
 
     from mate_cli.analysis.coverage import Document
     from mate_cli.analysis.outcomes import TableOutcomes
+    from mate_cli.config_analysis import AnalysisConfig
+    from mate_cli.tables.perturb import Perturbation
 
 
 def run(config: AnalyzeConfig) -> None:
@@ -134,15 +136,12 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     from mate_cli.analysis.robustness import JudgedRun, robustness
     from mate_cli.config import load_run_config
     from mate_cli.reporting.robustness import CAPTION, robustness_tables, write_robustness
-    from mate_cli.tables.perturb import Perturbation
 
     assert config.run is not None
-    path, trained = Path(config.run), load_run_config(config.run)
+    path, trained = Path(config.run), load_run_config(config.run, config.max_tokens)
     trained.paths = config.paths
     judged = JudgedRun(path, trained, config.hardware, config.split, config.data_dir, console)
-    seed, share = config.analysis.seed, config.analysis.distractors
-    kinds = dict.fromkeys(config.analysis.perturbations)
-    found = robustness(judged, [Perturbation(kind, seed, share) for kind in kinds])  # type: ignore[arg-type]
+    found = robustness(judged, list(_perturbations(config.analysis)))
     title = f"{path.resolve().name}, {config.split}"
     for table in robustness_tables(title, found):
         console.print(table)
@@ -150,6 +149,17 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     write_robustness(title, found, Path(config.to), sys.argv[1:])
     files = "robustness.json, robustness.md, robustness.png"
     console.print(f"{config.to}: {files}", highlight=False, markup=False)
+
+
+def _perturbations(analysis: AnalysisConfig) -> Iterator[Perturbation]:
+    """Each kind once, distractors once for each share."""
+    from mate_cli.tables.perturb import Perturbation
+
+    for kind in dict.fromkeys(analysis.perturbations):
+        if kind == "distractors":
+            yield from (Perturbation(kind, analysis.seed, share) for share in dict.fromkeys(analysis.distractors))
+        else:
+            yield Perturbation(kind, analysis.seed)  # type: ignore[arg-type]
 
 
 def _flow(config: AnalyzeConfig, console: Console) -> None:

@@ -21,11 +21,11 @@ from mate_cli.training.run_folder import written_to
 
 CAPTION = (
     "Per cent, with 95% bootstrap intervals, of the questions whose table a perturbation changes and that are read "
-    "with and without it. The answer is taken to stay right; rows of other tables can make another one right."
+    "with and without it; tokens are the median of what is then read. The answer is taken to stay right; rows of other tables can make another one right."
 )
 
 _WORDS = {"rows": "rows shuffled", "columns": "columns shuffled"}
-_SENSITIVITY = ("perturbation", "questions", "not read", "changed", "before", "after", "gain")
+_SENSITIVITY = ("perturbation", "questions", "not read", "tokens", "changed", "before", "after", "gain")
 _LENGTH = ("tokens", "questions", "accuracy")
 
 
@@ -93,7 +93,7 @@ def _sensitivity_row(own: Sensitivity) -> list[str]:
     name = _WORDS.get(perturbation.kind, f"rows added, {100 * perturbation.share:g}%")
     shares = [_share(interval) for interval in (own.changed, own.before, own.after)]
     gain = f"{100 * own.gain.mean:+.1f}\n{100 * own.gain.low:+.1f} to {100 * own.gain.high:+.1f}"
-    return [name, str(own.questions), str(own.unread), *shares, gain]
+    return [name, str(own.questions), str(own.unread), str(own.tokens), *shares, gain]
 
 
 def _length_row(own: LengthBin) -> list[str]:

@@ -92,11 +92,11 @@ def test_what_is_right_of_each_kind_of_prediction():
 
 def test_the_command_on_a_trained_run(trained, tmp_path, capsys):
     words = ["analyze", "analysis=robustness", f"run={trained.run}", "split=test", f"to={tmp_path}", "hardware=cpu"]
-    assert main([*words, "analysis.distractors=0.25", "hardware.workers=0"]) == 0
+    assert main([*words, "analysis.distractors=[0.25,2]", "max_tokens=512", "hardware.workers=0"]) == 0
     assert "predictions that change" in capsys.readouterr().out
     record = json.loads((tmp_path / "robustness.json").read_text())
     scores = json.loads((trained.run / "metrics.json").read_text())["test"]["model"]["all"]
-    assert [own["perturbation"]["kind"] for own in record["sensitivities"]] == list(KINDS)
+    assert [own["perturbation"]["kind"] for own in record["sensitivities"]] == [*KINDS, "distractors"]
     for own in record["sensitivities"]:
         assert (own["questions"], own["unread"]) == (170, 0)
         assert own["before"]["mean"] == pytest.approx(scores["hits@1"])
@@ -107,7 +107,11 @@ def test_the_command_on_a_trained_run(trained, tmp_path, capsys):
     hits = sum(own["questions"] * own["accuracy"]["mean"] for own in bins)
     assert hits / 170 == pytest.approx(scores["hits@1"])
     markdown = (tmp_path / "robustness.md").read_text()
-    assert "| rows added, 25% | 170 | 0 |" in markdown
+    *same, few, many = (own["tokens"] for own in record["sensitivities"])
+    assert len(set(same)) == 1  # shuffled, nothing is longer
+    assert same[0] < few < many
+    assert f"| rows added, 25% | 170 | 0 | {few} |" in markdown
+    assert f"| rows added, 200% | 170 | 0 | {many} |" in markdown
     assert f"| ≤{bins[0]['tokens']} | {bins[0]['questions']} |" in markdown
     assert (tmp_path / "robustness.png").stat().st_size > 5000
 
@@ -118,7 +122,9 @@ def test_the_command_on_a_trained_run(trained, tmp_path, capsys):
         (["run=READER"], "chooses neither cells nor a label"),
         ([], "run is missing: write run=..."),
         (["run=RUN", "analysis.perturbations=[rows,cells]"], "cells"),
-        (["run=RUN", "analysis.distractors=0"], "analysis.distractors=0.0: must be above 0"),
+        (["run=RUN", "analysis.distractors=1"], "analysis.distractors=1: must be a list [A,B] of numbers"),
+        (["run=RUN", "analysis.distractors=[2,0]"], "analysis.distractors=0.0: must be above 0"),
+        (["analysis=coverage", "max_tokens=512"], "max_tokens belongs to analysis=robustness"),
         (["run=RUN", "analysis=coverage"], "run belongs to analysis=errors or robustness or flow"),
     ],
 )
