@@ -31,7 +31,9 @@ class DataConfig:
 class ReproduceConfig:
     """Make a table or figure of the paper: plan, run what is missing, print ours beside the paper's."""
 
-    what: str = key(MISSING, "table1 to table8, figure1 and so on, equivalence, stages, ratio, linformer_k; or all", text=True)
+    what: str = key(
+        MISSING, "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k; or all", text=True
+    )
     schedule: str = key("laptop", "schedule of every training", choices=SCHEDULES)
     backbone: BackboneConfig | None = None
     seeds: int = key(1, "runs of each row, with seeds 0, 1, 2...; the paper has 5", low=1)

@@ -14,9 +14,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from mate_cli.attention.kernel import attend_block
 from mate_cli.attention.order import sort_by_line
 from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
@@ -123,7 +123,7 @@ def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: float) -
     query = table[:, 0].unflatten(0, (-1, BLOCK)).transpose(1, 2)
     asked = torch.cat([table, question])
     key, value = (_gather(asked[:, part], keys.place.flatten(), len(keys.place)) for part in (1, 2))
-    states = F.scaled_dot_product_attention(query, key, value, attn_mask=keys.bias, dropout_p=dropout)
+    states = attend_block(query, key, value, keys.bias, dropout)
     return states.transpose(1, 2).flatten(0, 1)
 
 
@@ -135,7 +135,7 @@ def _attend_documents(rows: Tensor, asking: DocumentBlocks, dropout: float) -> T
     query = _gather(rows[:, 0], asking.query_index, documents)
     key, value = (_gather(rows[:, part], asking.key_index, documents) for part in (1, 2))
     bias = asking.key_bias.to(rows.dtype)
-    states = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
+    states = attend_block(query, key, value, bias, dropout)
     return states.transpose(1, 2).flatten(0, 1)
 
 

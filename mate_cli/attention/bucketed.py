@@ -17,10 +17,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from mate_cli.attention.coverage import Coverage, bucket_coverage
+from mate_cli.attention.kernel import attend_block, kernel_precision
 from mate_cli.attention.order import SortedTokens, sort_by_line
 from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
@@ -41,6 +41,10 @@ PAPER_BUCKETS = Buckets()
 _BUCKETS_AT_ONCE = 48
 
 
+Qkv = tuple[Tensor, ...]
+"""Query, key and value of a group's heads, ``[tokens, heads, head_dim]`` each."""
+
+
 class BucketGroup(NamedTuple):
     """The buckets of one kind of head; B buckets of R queries and K = G + 3 R keys.
 
@@ -59,14 +63,14 @@ class BucketGroup(NamedTuple):
 class BucketedPlan(Plan):
     """
     Attributes:
-        spans: first token and end of each document.
+        pieces: lengths that cut the batch before and behind each document.
         coverages: how much of the pattern each of ``kinds`` sees.
     """
 
     backend: ClassVar[str] = "bucketed"
     kinds: tuple[Kind, ...]
     groups: tuple[BucketGroup, ...]
-    spans: tuple[tuple[int, int], ...]
+    pieces: tuple[int, ...]
     coverages: tuple[Coverage, ...]
     biases: dict[tuple[int, torch.dtype], Tensor] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -105,7 +109,7 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
         tokens=len(layout.document),
         kinds=kinds,
         groups=tuple(groups[kind] for kind in kinds),
-        spans=tuple((start, end) for start, end in spans.tolist()),
+        pieces=tuple(np.diff(np.r_[0, spans.reshape(-1), len(layout.document)]).tolist()),
         coverages=tuple(coverages[kind] for kind in kinds),
     )
 
@@ -122,40 +126,40 @@ def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: 
 def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: float) -> Tensor:
     """``[tokens, 3, heads, head_dim]`` to ``[tokens, heads * head_dim]``."""
     group = plan.groups[number]
+    bias = plan.bias(number, kernel_precision(rows, group.mask.shape[2]))
+    qkv = rows.unbind(1)
     parts = [
-        *_attend_buckets(rows, group, plan.bias(number, rows.dtype), dropout),
-        *_attend_global(rows, plan, group, dropout),
+        *_attend_buckets(qkv, group, bias, dropout),
+        *_attend_global(qkv, plan, group, dropout),
         rows.new_zeros(1, *rows.shape[2:]),
     ]
     return torch.cat(parts).index_select(0, group.output_index).flatten(1)
 
 
-def _attend_buckets(rows: Tensor, group: BucketGroup, bias: Tensor, dropout: float) -> Iterator[Tensor]:
+def _attend_buckets(qkv: Qkv, group: BucketGroup, bias: Tensor, dropout: float) -> Iterator[Tensor]:
     """The queries of all buckets, in their order, some buckets at a time: each ``[queries, heads, head_dim]``."""
     _, _, queries, keys = bias.shape
     parts: Iterable[tuple[Tensor, Tensor, Tensor]] = [(group.query_index, group.key_index, bias)]
-    if rows.device.type == "cpu":  # torch-xla dies of parts of an index
+    if bias.device.type == "cpu":  # torch-xla dies of parts of an index
         wholes, sizes = (group.query_index, group.key_index, bias), (queries, keys, 1)
         at_once = [whole.split(_BUCKETS_AT_ONCE * size) for whole, size in zip(wholes, sizes, strict=True)]
         parts = zip(*at_once, strict=True)
     for own_queries, own_keys, own_bias in parts:
-        query = _blocks(rows[:, 0], own_queries, (len(own_bias), queries))
-        key, value = (_blocks(rows[:, part], own_keys, (len(own_bias), keys)) for part in (1, 2))
-        output = F.scaled_dot_product_attention(query, key, value, attn_mask=own_bias, dropout_p=dropout)
+        query = _blocks(qkv[0], own_queries, (len(own_bias), queries))
+        key, value = (_blocks(rows, own_keys, (len(own_bias), keys)) for rows in qkv[1:])
+        output = attend_block(query, key, value, own_bias, dropout)
         yield output.transpose(1, 2).flatten(0, 1)
 
 
-def _attend_global(rows: Tensor, plan: BucketedPlan, group: BucketGroup, dropout: float) -> list[Tensor]:
+def _attend_global(qkv: Qkv, plan: BucketedPlan, group: BucketGroup, dropout: float) -> Iterator[Tensor]:
     """The global tokens of each document over all of it, each ``[global tokens, heads, head_dim]``."""
-    query = rows[:, 0].index_select(0, group.global_index)
-    outputs, first = [], 0
-    for (start, end), mask in zip(plan.spans, group.global_masks, strict=True):
-        own = query[first : first + len(mask)].transpose(0, 1)[None]
-        key, value = rows[start:end, 1:].permute(1, 2, 0, 3).unsqueeze(1).unbind()
-        states = F.scaled_dot_product_attention(own, key, value, attn_mask=mask, dropout_p=dropout)
-        outputs.append(states[0].transpose(0, 1))
-        first += len(mask)
-    return outputs
+    masks = group.global_masks
+    queries = qkv[0].index_select(0, group.global_index).split([len(mask) for mask in masks])
+    # Splits and not slices: each slice would clear a gradient as large as the batch.
+    keys, values = (rows.split(plan.pieces)[1::2] for rows in qkv[1:])
+    for *own, mask in zip(queries, keys, values, masks, strict=True):
+        query, key, value = (part.transpose(0, 1)[None] for part in own)
+        yield attend_block(query, key, value, mask, dropout)[0].transpose(0, 1)
 
 
 def _blocks(rows: Tensor, index: Tensor, shape: tuple[int, int]) -> Tensor:

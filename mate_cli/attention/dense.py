@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from mate_cli.attention.eager import attend_documents, document_masks
+from mate_cli.attention.kernel import attend_block, kernel_precision
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import DocumentPlan
-from mate_cli.attention.precision import kernel_precision
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,7 @@ def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float 
 
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         mask = None if mask is None else mask[None, None]
-        precision = _precision(query, query.shape[1])
-        batch = (query[None].to(precision), key[None].to(precision), value[None].to(precision))
-        with torch.autocast(query.device.type, enabled=False):
-            return F.scaled_dot_product_attention(*batch, attn_mask=mask, dropout_p=dropout)[0].to(query.dtype)
+        return attend_block(query[None], key[None], value[None], mask, dropout)[0]
 
     return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv), attend)
 
@@ -48,8 +44,4 @@ def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float 
 def _additive(mask: Tensor | None, qkv: Tensor) -> Tensor | None:
     if mask is None:
         return None
-    return torch.zeros_like(mask, dtype=_precision(qkv, len(mask))).masked_fill_(~mask, -torch.inf)
-
-
-def _precision(tensor: Tensor, queries: int) -> torch.dtype:
-    return kernel_precision(tensor, queries) if tensor.device.type == "cpu" else tensor.dtype
+    return torch.zeros_like(mask, dtype=kernel_precision(qkv, len(mask))).masked_fill_(~mask, -torch.inf)

@@ -14,9 +14,9 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from mate_cli.attention.kernel import attend_block
 from mate_cli.attention.plan import Layout, Plan
 
 _SEED = 2021
@@ -129,7 +129,7 @@ def attend_global_local(
         asking = query[start:middle].transpose(0, 1)[None]
         asked, values = (x[start:end].transpose(0, 1)[None] for x in (key, value))
         added = bias.of_globals(asking, end - start) if bias else None
-        states = F.scaled_dot_product_attention(asking, asked, values, added, dropout)
+        states = attend_block(asking, asked, values, added, dropout)
         parts.append(states[0].transpose(0, 1))
     return torch.cat([*parts, query.new_zeros(1, *query.shape[1:])]).index_select(0, plan.output_index)
 
@@ -157,7 +157,7 @@ def _of_blocks(
     mask = plan.is_key
     if bias is not None:
         mask = bias.of_blocks(asking, plan).masked_fill(~mask, -torch.inf)
-    states = F.scaled_dot_product_attention(asking, asked, values, mask, dropout)
+    states = attend_block(asking, asked, values, mask, dropout)
     return states.transpose(1, 2).flatten(0, 1)
 
 

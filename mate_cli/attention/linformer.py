@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch.nn.functional as F
 from torch import Tensor
 
 from mate_cli.attention.eager import attend_documents, document_masks
+from mate_cli.attention.kernel import attend_block
 from mate_cli.attention.pattern import full_pattern
 from mate_cli.attention.plan import DocumentPlan, Layout, Plan, document_plan
 from mate_cli.errors import UserError
@@ -57,6 +57,6 @@ def attend_linformer(qkv: Tensor, projection: Tensor, plan: LinformerPlan, heads
         if mask is not None:  # what the first token sees is no filler
             to_places = to_places * mask[0]
         key, value = to_places @ key, to_places @ value
-        return F.scaled_dot_product_attention(query[None], key[None], value[None], dropout_p=dropout)[0]
+        return attend_block(query[None], key[None], value[None], dropout=dropout)[0]
 
     return attend_documents(qkv, plan, full_pattern(heads), document_masks(plan, ("full",)), attend)

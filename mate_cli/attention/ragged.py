@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from mate_cli.attention.kernel import at_least_float, kernel_precision
 from mate_cli.attention.lines import DenseBlock, GroupPlan, LineClass, RaggedPlan
 from mate_cli.attention.pattern import Pattern
-from mate_cli.attention.precision import at_least_float, kernel_precision
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mate_cli.attention.kernel import attend_block
 from mate_cli.attention.plan import Layout, Plan
 
 
@@ -69,7 +70,7 @@ def attend_relative(
         of_offsets = by_position[start:end].transpose(0, 1) @ positions[own].permute(1, 2, 0)
         bias = _shifted(of_offsets) / query.shape[-1] ** 0.5
         asking, asked, values = (x[start:end].transpose(0, 1)[None] for x in (by_content, key, value))
-        states = F.scaled_dot_product_attention(asking, asked, values, bias[None], dropout)
+        states = attend_block(asking, asked, values, bias[None], dropout)
         output[start:end] = states[0].transpose(0, 1)
     return output
 

@@ -12,8 +12,9 @@ its row and column (the paper's special value), and "another" for every other pa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -29,16 +30,6 @@ LABELS = 2 * FARTHEST + 3
 _CLOSED = LABELS  # of a pair that does not attend
 
 
-class Memory(NamedTuple):
-    """The g global tokens of one document of n tokens."""
-
-    start: int
-    end: int
-    first_global: int
-    end_global: int
-    labels: Tensor  # uint8 [1, g, n + g]: against the document's tokens, then its global tokens
-
-
 @dataclass(frozen=True)
 class TableEtcPlan(Plan):
     """B blocks of R queries, each with K = G + 3 R keys: global tokens, previous, own and next block.
@@ -50,6 +41,9 @@ class TableEtcPlan(Plan):
         slots: int64 ``[global tokens]``, which of the 256 each is.
         query_index: int64 ``[B * R]``; key_index: int64 ``[B * K]``; labels: uint8 ``[B, 1, R, K]``.
         output_index: int64 ``[tokens + global tokens]``, place in (block queries, global tokens, zeros).
+        pieces: lengths that cut the tokens before and behind each document, and the global tokens between documents.
+        global_labels: of each document's n tokens and g global ones, uint8 ``[1, g, n + g]``: of its global tokens
+            against the others, then themselves.
     """
 
     backend: ClassVar[str] = "table_etc"
@@ -58,7 +52,8 @@ class TableEtcPlan(Plan):
     key_index: Tensor
     labels: Tensor
     output_index: Tensor
-    memories: tuple[Memory, ...]
+    pieces: tuple[int, ...]
+    global_labels: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
@@ -87,7 +82,8 @@ class TableEtcPlanner:
             key_index=_index(np.concatenate([shared, local], axis=1), total),
             labels=torch.from_numpy(np.concatenate(labels, axis=2))[:, None],
             output_index=_output_index(queries, tokens, total),
-            memories=tuple(_memories(spans, document, slots, own, is_key)),
+            pieces=_pieces(spans, document, tokens),
+            global_labels=tuple(_global_labels(spans, document, slots, own, is_key)),
         )
 
 
@@ -118,8 +114,11 @@ def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: i
     asking = [_blocks(rows, plan.query_index, blocks) for rows in (query, bias)]
     asked = [_blocks(rows, plan.key_index, blocks) for rows in (key, value)]
     windows = _attend(asking, asked, plan.labels, dropout).transpose(1, 2).flatten(0, 1)
-    memories = [_attend_memory([query, bias], [key, value], memory, dropout) for memory in plan.memories]
-    parts = [windows, *memories, windows.new_zeros(1, *windows.shape[1:])]
+    parts = [
+        windows,
+        *_attend_globals([query, bias], [key, value], plan, dropout),
+        windows.new_zeros(1, *windows.shape[1:]),
+    ]
     return torch.cat(parts).index_select(0, plan.output_index).flatten(1)
 
 
@@ -131,12 +130,16 @@ def _attend(asking: list[Tensor], asked: list[Tensor], labels: Tensor, dropout: 
     return F.dropout(scores.softmax(-1), dropout) @ value
 
 
-def _attend_memory(asking: list[Tensor], asked: list[Tensor], memory: Memory, dropout: float) -> Tensor:
-    """The global tokens of a document over all of it, ``[global tokens, heads, head_dim]``."""
-    own = slice(memory.first_global, memory.end_global)
-    asking = [rows[own].transpose(0, 1) for rows in asking]
-    asked = [torch.cat([rows[memory.start : memory.end], rows[own]]).transpose(0, 1) for rows in asked]
-    return _attend(asking, asked, memory.labels, dropout).transpose(0, 1)
+def _attend_globals(asking: list[Tensor], asked: list[Tensor], plan: TableEtcPlan, dropout: float) -> Iterator[Tensor]:
+    """The global tokens of each document over all of it, ``[global tokens, heads, head_dim]``."""
+    # Splits and not slices: each slice would clear a gradient as large as the batch.
+    queries, keys = ([rows.split(plan.pieces) for rows in states] for states in (asking, asked))
+    first = 2 * len(plan.global_labels) + 1
+    for number, labels in enumerate(plan.global_labels):
+        document, own = 2 * number + 1, first + number
+        query = [parts[own].transpose(0, 1) for parts in queries]
+        key = [torch.cat([parts[document], parts[own]]).transpose(0, 1) for parts in keys]
+        yield _attend(query, key, labels, dropout).transpose(0, 1)
 
 
 def _blocks(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
@@ -188,10 +191,15 @@ def _local_labels(queries: np.ndarray, local: np.ndarray, radius: int, is_key: n
     return labels.astype(np.uint8)
 
 
-def _memories(
+def _pieces(spans: np.ndarray, document: np.ndarray, tokens: int) -> tuple[int, ...]:
+    counts = np.bincount(document, minlength=len(spans))
+    return (*np.diff(np.r_[0, spans.reshape(-1), tokens]).tolist(), *counts.tolist())
+
+
+def _global_labels(
     spans: np.ndarray, document: np.ndarray, slots: np.ndarray, own: np.ndarray, is_key: np.ndarray
-) -> list[Memory]:
-    memories, first = [], len(own)
+) -> Iterator[Tensor]:
+    first = len(own)
     for number, (start, end) in enumerate(spans.tolist()):
         mine = slots[document == number]
         is_mine = (own[None, start:end] == mine[:, None, None]).any(-1)
@@ -199,9 +207,8 @@ def _memories(
         labels[:, : end - start][is_mine] = MINE
         own_keys = is_key[first : first + len(mine)]
         labels[np.ix_(own_keys, ~np.r_[is_key[start:end], own_keys])] = _CLOSED
-        memories.append(Memory(start, end, first, first + len(mine), torch.from_numpy(labels)[None]))
+        yield torch.from_numpy(labels)[None]
         first += len(mine)
-    return memories
 
 
 def _output_index(queries: np.ndarray, tokens: int, total: int) -> Tensor:

@@ -58,7 +58,7 @@ def _(plan: GlobalLocalPlan, config: MateConfig, point: Point) -> list[Product]:
 @_of_layer.register
 def _(plan: TableEtcPlan, config: MateConfig, point: Point) -> list[Product]:
     """The global tokens go through the linear layers as well."""
-    pairs = plan.labels.numel() + sum(memory.labels.numel() for memory in plan.memories)
+    pairs = plan.labels.numel() + sum(labels.numel() for labels in plan.global_labels)
     labels = 2.0 * (plan.tokens + len(plan.slots)) * TABLE_ETC_LABELS * config.hidden_size
     of_globals = linear_flops(point, len(plan.slots)) / point.layers / (3 if point.is_training else 1)
     return [_pairs(pairs, config, KEPT_BACKWARD), Product(labels, KEPT_BACKWARD), Product(of_globals, 2.0)]

@@ -153,13 +153,16 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
 
 def _perturbations(analysis: AnalysisConfig) -> Iterator[Perturbation]:
     """Each kind once, distractors once for each share."""
+    from dataclasses import replace
+
     from mate_cli.tables.perturb import Perturbation
 
     for kind in dict.fromkeys(analysis.perturbations):
+        own = Perturbation(kind, analysis.seed)  # type: ignore[arg-type]
         if kind == "distractors":
-            yield from (Perturbation(kind, analysis.seed, share) for share in dict.fromkeys(analysis.distractors))
+            yield from (replace(own, share=share) for share in dict.fromkeys(analysis.distractors))
         else:
-            yield Perturbation(kind, analysis.seed)  # type: ignore[arg-type]
+            yield own
 
 
 def _flow(config: AnalyzeConfig, console: Console) -> None:

@@ -21,7 +21,8 @@ from mate_cli.training.run_folder import written_to
 
 CAPTION = (
     "Per cent, with 95% bootstrap intervals, of the questions whose table a perturbation changes and that are read "
-    "with and without it; tokens are the median of what is then read. The answer is taken to stay right; rows of other tables can make another one right."
+    "with and without it; tokens are the median of what is then read. The answer is taken to stay right; rows of "
+    "other tables can make another one right."
 )
 
 _WORDS = {"rows": "rows shuffled", "columns": "columns shuffled"}

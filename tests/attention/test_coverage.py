@@ -56,7 +56,8 @@ def planned_pairs(plan):
     buckets, _, radius, width = group.mask.shape
     pairs = np.zeros((plan.tokens, plan.tokens), dtype=bool)
     keys = group.key_index.view(buckets, width)
-    own = [(start, row) for (start, _), mask in zip(plan.spans, group.global_masks, strict=True) for row in mask]
+    starts = np.cumsum(plan.pieces)[::2]
+    own = [(start, row) for start, mask in zip(starts, group.global_masks, strict=False) for row in mask]
     for token, place in enumerate(group.output_index.tolist()):
         if place < buckets * radius:
             assert group.query_index[place] == token

@@ -82,7 +82,7 @@ def assert_equal(batch, radius):
 
 @settings(max_examples=30)
 @given(layouts(), st.integers(1, 40))
-def test_windows_and_memories_are_the_dense_result(batch, radius):
+def test_windows_and_globals_are_the_dense_result(batch, radius):
     assert_equal(batch, radius)
 
 
@@ -108,8 +108,8 @@ def test_the_plan_is_linear_in_the_tokens():
     for rows in (200, 400, 800):
         batch = layout([document(20, True, rows, 10, rng)], [0])
         plan = TableEtcPlanner(84)(batch)
-        (memory,) = plan.memories
-        pairs.append((plan.labels.numel() + memory.labels.numel()) / len(batch.document))
+        (of_globals,) = plan.global_labels
+        pairs.append((plan.labels.numel() + of_globals.numel()) / len(batch.document))
     assert max(pairs) < 2 * (256 + 3 * 84)
     assert pairs[2] < 1.1 * pairs[0]
 
