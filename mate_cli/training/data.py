@@ -75,17 +75,19 @@ class TaskDataModule(pl.LightningDataModule):
 
 
 def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -> DataLoader[Batch]:
-    """A loader that collates in ``workers`` processes and leaves Ctrl-C to the main one."""
+    """A loader that collates in ``workers`` processes and leaves it to the main one to stop."""
     return DataLoader(
         rows,
         collate_fn=collator,
         num_workers=workers,
-        worker_init_fn=_ignore_interrupts,
+        worker_init_fn=_leave_stopping_to_main,
         prefetch_factor=4 if workers else None,
         **batching,
     )
 
 
-def _ignore_interrupts(worker: int) -> None:
+def _leave_stopping_to_main(worker: int) -> None:
+    """Terminals and schedulers signal the whole group, and the main process needs batches until its step is done."""
     del worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)

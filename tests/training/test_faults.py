@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import pickle
 import shutil
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,19 +110,23 @@ def test_a_signal_saves_and_the_rest_makes_an_equal_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """At step 3, where nothing would be saved."""
+    """At step 3, where nothing would be saved; schedulers and terminals signal the whole group of processes."""
+    settings = (*RUN, "hardware.workers=1")
     report = ProgressReport.on_train_batch_end
 
     def stop(self: ProgressReport, trainer: Any, *rest: Any) -> None:
         report(self, trainer, *rest)
         if trainer.global_step == 2:
+            (worker,) = multiprocessing.active_children()
+            os.kill(worker.pid, number)  # type: ignore[arg-type]  # it has started
+            time.sleep(0.1)
             signal.raise_signal(number)
 
     before = signal.signal(number, signal.SIG_DFL)  # as in a terminal
     try:
         with monkeypatch.context() as patch:
             patch.setattr(ProgressReport, "on_train_batch_end", stop)
-            assert mate("train", *RUN) == code
+            assert mate("train", *settings) == code
     finally:
         signal.signal(number, before)
     assert capsys.readouterr().err.splitlines()[-1].startswith(line)
@@ -128,7 +135,7 @@ def test_a_signal_saves_and_the_rest_makes_an_equal_run(
     assert (status["state"], status["step"]) == ("interrupted", 3)
     with (run / "metrics.csv").open("a") as file:
         file.write("0.1,0.2,0.")  # a line that a kill cut off
-    assert mate("train", *RUN, "resume=true") == 0
+    assert mate("train", *settings, "resume=true") == 0
     assert left(run) == left(undisturbed)
 
 
