@@ -213,7 +213,7 @@ def test_a_run_folder_gives_its_configuration_back(tmp_path: Path, default: Trai
     assert load_run_config(write(tmp_path, to_plain(default))) == default
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(text=st.text(st.characters(exclude_categories=("Cs", "Cc"))).filter(bool))
 def test_text_in_a_run_folder_is_never_interpolated(
     text: str, default: TrainConfig, tmp_path_factory: pytest.TempPathFactory

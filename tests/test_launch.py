@@ -67,7 +67,7 @@ def errors(capfd: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
     return lambda: capfd.readouterr().err.splitlines()
 
 
-@settings(max_examples=1000)
+@settings(max_examples=250)
 @given(TEXT)
 @example("\\${a}\\")
 @example("it's \\'quoted\\' ${oc.env:HOME}")
@@ -85,7 +85,7 @@ def test_text_survives_hydras_grammar_and_omegaconfs(text: str) -> None:
 class TestText:
     """Through the whole of ``main``."""
 
-    @settings(max_examples=10)
+    @settings(max_examples=3)
     @given(question=TEXT.filter(bool), table=TEXT.filter(bool), run=TEXT.filter(lambda text: text not in ("", "null")))
     @example(question="a, b: 'c' [d] {e=f} \"g\" \\ ", table="C:\\data\\${x}\\", run=" ")
     @example(question="null", table="~", run="a=b,c=d")

@@ -68,6 +68,7 @@ def test_one_run_is_no_comparison(capsys):
     assert capsys.readouterr().err == "error: runs=[a]: nothing to compare it with\n"
 
 
+@pytest.mark.slow
 def test_every_ablation_trains_on_the_sample_and_their_table_prints(trained, tmp_path, capsys):
     """One sweep over all of them that start from the backbone."""
     assert len(ABLATIONS) == 9

@@ -68,6 +68,7 @@ def test_a_bench_writes_numbers_tables_and_figures(bench: Mate, capsys: pytest.C
     assert shown.endswith("tables and figures: bench/report.md\n")
 
 
+@pytest.mark.slow
 def test_the_largest_batch_is_the_last_that_fits(
     bench: Mate, memory_server: MemoryServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,11 @@ import pytest
 TINY = ("backbone=tiny", "hardware=cpu", "schedule=smoke", "hardware.precision='32'")
 
 
+def fast(*names, of):
+    """Parameters: of the names that a test is for, the others are left to ``make test-slow``."""
+    return [pytest.param(name, marks=() if name in names else pytest.mark.slow) for name in of]
+
+
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory):
     """One cache for all: the sample is written and encoded once."""

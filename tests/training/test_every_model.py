@@ -25,7 +25,7 @@ from mate_cli.training.backend import collator_for, training_backend
 from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import data_folder, encoding_options
 from mate_cli.training.starting_model import starting_model
-from tests.training.conftest import TINY
+from tests.training.conftest import TINY, fast
 
 MODELS = [option.name for option in options("model") if option.name not in BENCH_HEADS]
 SILENT = Console(quiet=True)
@@ -50,7 +50,7 @@ def eight(cache):
     return found[:: len(found) // 8][:8]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", fast("mate", "table_etc", of=MODELS))
 def test_it_learns_eight_examples_by_heart(name, eight):
     config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
     torch.manual_seed(0)
@@ -72,7 +72,7 @@ def test_it_learns_eight_examples_by_heart(name, eight):
     assert all(own.cells[0] in candidates_of(batch)[own.id] for own in module.eval().predict(batch))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", fast("mate", "mate_bucketed", "linformer", "table_etc", of=MODELS))
 def test_it_trains_evaluates_and_predicts(name, mate, tmp_path, capsys):
     assert mate("train", *TINY, f"model={name}", "name=it") == 0
     run = tmp_path / "runs" / "sample" / "it"
@@ -101,7 +101,7 @@ def test_attention_dropout_is_there_or_refused(name):
         training_backend(config, schedule, "cpu")
 
 
-@pytest.mark.parametrize("name", ["linformer", "table_etc", "sat"])
+@pytest.mark.parametrize("name", fast("sat", of=["linformer", "table_etc", "sat"]))
 def test_attention_dropout_trains(name, mate):
     words = ("task.schedules.smoke.attention_dropout=0.1", "task.schedules.smoke.dropout=0.1")
     assert mate("train", *TINY, f"model={name}", *words) == 0

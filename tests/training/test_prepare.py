@@ -10,10 +10,10 @@ import pytest
 from mate_cli.tables.releases import RELEASES, Release
 from tests.tables.file_server import Server
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq, zipped_sqa
-from tests.training.conftest import TINY
+from tests.training.conftest import TINY, fast
 
 
-@pytest.mark.parametrize("model", ["mate", "sat"])
+@pytest.mark.parametrize("model", fast("sat", of=["mate", "sat"]))
 def test_training_finds_what_was_prepared(model, mate, tmp_path, monkeypatch):
     monkeypatch.setenv("MATE_CACHE", str(tmp_path / "own"))  # not the one that all tests share
     assert mate("prepare", "backbone=tiny", "schedule=smoke", f"model={model}") == 0
