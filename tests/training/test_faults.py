@@ -26,7 +26,7 @@ from mate_cli.training.callbacks import ProgressReport
 from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_folder
 from tests.test_files import file_size_limit
-from tests.training.conftest import TINY, train_once
+from tests.training.conftest import TINY, fast, train_once
 
 Mate = Callable[..., int]
 
@@ -118,7 +118,8 @@ def test_a_signal_saves_and_the_rest_makes_an_equal_run(
         report(self, trainer, *rest)
         if trainer.global_step == 2:
             (worker,) = multiprocessing.active_children()
-            os.kill(worker.pid, number)  # type: ignore[arg-type]  # it has started
+            assert worker.pid
+            os.kill(worker.pid, number)
             time.sleep(0.1)
             signal.raise_signal(number)
 
@@ -248,7 +249,7 @@ class Malice:
         return Path.touch, (Path("ran"),)
 
 
-@pytest.mark.parametrize("kind", ["malice", *(pytest.param(own, marks=pytest.mark.slow) for own in ("half", "other"))])
+@pytest.mark.parametrize("kind", fast("malice", of=["malice", "half", "other"]))
 def test_a_state_that_is_not_ours_is_refused(
     mate: Mate, undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
