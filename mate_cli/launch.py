@@ -159,7 +159,7 @@ class Task:
             try:
                 importlib.import_module(f"mate_cli.commands.{self.command}").run(config)
             finally:
-                _end_libraries()
+                _end_process_group()
 
     def _words(self, overrides: Sequence[str], config: DictConfig) -> list[str]:
         """The overrides of one job, as a user would type them: what a child process is started with."""
@@ -185,11 +185,8 @@ def _restored_process() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _end_libraries() -> None:
-    """End what would leak into the next job: the process group, the wandb run. Imports nothing."""
+def _end_process_group() -> None:
+    """End what would leak into the next job. Imports nothing."""
     distributed: Any = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         distributed.destroy_process_group()
-    wandb: Any = sys.modules.get("wandb")
-    if wandb is not None and wandb.run is not None:
-        wandb.finish()

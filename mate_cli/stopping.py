@@ -12,14 +12,14 @@ from types import FrameType
 
 from mate_cli.errors import Preempted
 
-_ASKS_TO_STOP = (signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, a scheduler's, the end of the terminal
 
 
 @contextmanager
 def stopping_tidily() -> Iterator[None]:
     """Let SIGTERM and the end of the terminal end what runs as Ctrl-C does; a handler of others stays as it is."""
     is_main = threading.current_thread() is threading.main_thread()
-    ours = [number for number in _ASKS_TO_STOP if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    ours = [number for number in STOP_SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in ours:
         signal.signal(number, _stop)
     try:
@@ -43,10 +43,15 @@ def stop_with_parent() -> None:
 
 def become_worker() -> None:
     """For a process that works for another of ours: Ctrl-C is for the other to handle, and it ends with the other."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # forked, it has the handler of the other
+    leave_stopping_to_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # what it gets once the other is gone
     stop_with_parent()
+
+
+def leave_stopping_to_parent() -> None:
+    """Ignore what asks to stop: terminals and schedulers ask the whole group, and one process of it answers."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mate_cli.errors import UserError
 from mate_cli.models.weights import save_model
 from mate_cli.ranks import is_first_rank
+from mate_cli.stopping import STOP_SIGNALS
 from mate_cli.training.module import TaskModule, ends_step, logs_step
 from mate_cli.training.run_folder import RunFolder
 
@@ -135,7 +136,7 @@ class Interruption(Callback):
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in STOP_SIGNALS:
             if (number, signal.getsignal(number)) != (signal.SIGHUP, signal.SIG_IGN):
                 self._previous[number] = signal.signal(number, self._request)
 

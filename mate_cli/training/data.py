@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytorch_lightning as pl
 from torch.utils.data import DataLoader, Subset
 
 from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.stopping import leave_stopping_to_parent
 from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
 
 
@@ -87,7 +87,6 @@ def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -
 
 
 def _leave_stopping_to_main(worker: int) -> None:
-    """Terminals and schedulers signal the whole group, and the main process needs batches until its step is done."""
+    """It needs batches until its step is done."""
     del worker
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    leave_stopping_to_parent()

@@ -81,8 +81,10 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         folder.record_start(plain, sys.argv, origin)
         examples = job.steps * job.schedule.batch
         console.print(describe_cost(job.module.model, job.mean_length, examples, devices))
-        _fit(job, console)
-        finish_tracking()
+        try:
+            _fit(job, console)
+        finally:
+            finish_tracking()
     except BaseException:
         folder.release()
         raise

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,15 @@ import pytest
 from tests.training.conftest import TINY
 
 Mate = Callable[..., int]
+
+
+@pytest.fixture(autouse=True)
+def _wandb_reads_the_environment_anew() -> Iterator[None]:
+    """It does so once in a process: the mode of one test would be the next one's too."""
+    yield
+    wandb: Any = sys.modules.get("wandb")
+    if wandb is not None:
+        wandb.teardown()
 
 
 def losses(folder: Path) -> list[float]:
