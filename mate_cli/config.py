@@ -29,7 +29,7 @@ from mate_cli.config_report import ReportConfig
 from mate_cli.config_reproduce import ReproduceConfig
 from mate_cli.config_rules import key, none_given, problems, several_given, unknown_name
 from mate_cli.config_runs import OUTPUTS, RunsConfig
-from mate_cli.config_task import KINDS, SPLITS, ScheduleConfig, TaskConfig
+from mate_cli.config_task import EXPANSIONS, KINDS, SPLITS, ScheduleConfig, TaskConfig
 from mate_cli.errors import UserError
 
 LOGGERS = ("csv", "tensorboard", "wandb")
@@ -151,6 +151,9 @@ class EvaluateConfig:
     split: str = key("dev", "which part of the data", choices=SPLITS)
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True)
     max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
+    expansion: str | None = key(
+        None, "run: what cells get of their linked passages; null: as in training", choices=EXPANSIONS
+    )
     blank_question: bool = key(False, "run: take the questions away: what the tables alone give away")
     top: int = key(1, "selector: how many of its cells the reader reads; the answer has the best joint score", low=1)
     weight: float | None = key(
@@ -174,7 +177,11 @@ class EvaluateConfig:
         if self.selector is None:
             found += [f"{name} belongs to selector and reader" for name, own in chosen.items() if own]
         if self.run is None:
-            own = {"blank_question": self.blank_question, "max_tokens": self.max_tokens}
+            own = {
+                "blank_question": self.blank_question,
+                "max_tokens": self.max_tokens,
+                "expansion": self.expansion,
+            }
             found += [f"{name} belongs to run" for name, value in own.items() if value]
         if self.selector in SELECTORS and (self.top > 1 or self.weight is not None):
             found.append(f"top and weight need a trained selector's probabilities; selector={self.selector} has none")
@@ -362,11 +369,11 @@ def plain_hash(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
-def load_run_config(run: Path | str, max_tokens: int | None = None) -> TrainConfig:
+def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: str | None = None) -> TrainConfig:
     """The configuration a run was trained with, from ``config.yaml`` in its folder.
 
     Args:
-        max_tokens: of its inputs from now on, in place of those in training.
+        max_tokens, expansion: of its inputs from now on, in place of those in training.
 
     Raises:
         UserError: the folder or the file is missing, or the file is not a valid configuration.
@@ -384,6 +391,7 @@ def load_run_config(run: Path | str, max_tokens: int | None = None) -> TrainConf
     if found := problems(config):
         raise UserError("\n".join(f"{file}: {line}" for line in found))
     active_schedule(config).max_tokens = max_tokens or active_schedule(config).max_tokens
+    config.task.expansion = expansion or config.task.expansion
     return config
 
 

@@ -35,12 +35,12 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     from mate_cli.training.run_folder import RunFolder
 
     folder = RunFolder(Path(run))
-    trained = load_run_config(folder.path, config.max_tokens)
+    trained = load_run_config(folder.path, config.max_tokens, config.expansion)
     trained.paths = config.paths
     evaluation = evaluate_run(
         folder, trained, config.hardware, config.split, console, config.data_dir, config.blank_question
     )
-    parts = (config.split, config.max_tokens, "blank" if config.blank_question else None)
+    parts = (config.split, config.max_tokens, config.expansion, "blank" if config.blank_question else None)
     label = "-".join(str(part) for part in parts if part)
     report(folder, label, evaluation, console)
 

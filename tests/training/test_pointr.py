@@ -247,6 +247,7 @@ def test_a_file_of_answers(mate: Mate, tmp_path: Path, capsys: pytest.CaptureFix
         (("run={selector}", "reader={reader}"), "run and reader given: write run="),
         (("run={selector}", "to=x"), "to belongs to selector and reader"),
         (("selector={selector}", "reader={reader}", "blank_question=true"), "blank_question belongs to run"),
+        (("selector={selector}", "reader={reader}", "expansion=all"), "expansion belongs to run"),
     ],
 )
 def test_what_does_not_go_together(

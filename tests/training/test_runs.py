@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 import torch
@@ -93,6 +94,19 @@ def test_blank_questions_are_a_split_of_their_own(mate, trained):
     assert mate("evaluate", f"run={trained}", "split=dev", "blank_question=true", "hardware=cpu") == 0
     assert (trained / "predictions-dev-blank.jsonl").exists()
     assert "dev-blank" in json.loads((trained / "metrics.json").read_text())
+
+
+def test_a_run_is_scored_on_whole_passages_as_one_trained_on_them(mate, trained, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    config = (other / "config.yaml").read_text()
+    assert config.count("expansion: tfidf") == 1
+    (other / "config.yaml").write_text(config.replace("expansion: tfidf", "expansion: all"))
+    assert mate("evaluate", f"run={trained}", "split=test", "expansion=all", "hardware=cpu") == 0
+    assert mate("evaluate", f"run={other}", "split=test", "hardware=cpu") == 0
+    whole = (trained / "predictions-test-all.jsonl").read_text()
+    assert whole == (other / "predictions-test.jsonl").read_text()
+    assert whole != (trained / "predictions-test.jsonl").read_text()
 
 
 def test_predict_gives_ranked_cells(mate, trained, tmp_path, capsys):
