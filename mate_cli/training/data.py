@@ -87,6 +87,6 @@ def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -
 
 
 def _leave_stopping_to_main(worker: int) -> None:
-    """It needs batches until its step is done."""
+    """The main process needs batches until its step is done."""
     del worker
     leave_stopping_to_parent()
