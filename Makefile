@@ -12,7 +12,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # What no training imports: linters, and what sweeps and TensorBoard need.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs errors wheel clean
+.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -65,7 +65,7 @@ $(SWEEP)/.ready: pyproject.toml constraints.txt
 	@touch $@
 
 test-sweep: $(SWEEP)/.ready ## real sweeps on Ray, submitit and local processes; TensorBoard
-	OMP_NUM_THREADS=1 $(SWEEP)/bin/python -m pytest -n 0 -m "sweep or slow" tests/sweep tests/training/test_tracking.py
+	OMP_NUM_THREADS=1 $(SWEEP)/bin/python -m pytest -n 0 -m "sweep or slow" tests/cli/sweep tests/training/test_tracking.py
 
 test-tex: $(READY) ## compile the LaTeX of every table; needs pdflatex with booktabs
 	@command -v pdflatex >/dev/null && kpsewhich booktabs.sty >/dev/null || { \
@@ -111,10 +111,8 @@ pictures: $(READY) ## draw docs/pictures anew, from the masks and plans that the
 costs: $(READY) ## write the tables of docs/hardware.md anew, from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py
 
-errors: $(READY) ## write docs/errors.md anew: each error message, and the test that makes it (as long as make test)
-	$(PYTEST) -p tests.error_list
 
-wheel: $(READY) ## build dist/mate_cli-*.whl
+wheel: $(READY) ## build dist/mate_tables-*.whl
 	rm -rf dist
 	PIP_CONSTRAINT=constraints.txt $(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 

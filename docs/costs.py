@@ -23,8 +23,11 @@ from mate_cli.bench.pairs import COUNTED_HEADS, full_pairs, needed_pairs
 from mate_cli.bench.peak_rate import PEAKS
 from mate_cli.bench.point import Point
 from mate_cli.bench.sparse_products import sparse_products
-from mate_cli.config import HardwareConfig, TrainConfig, active_schedule, conf_folder
-from mate_cli.diagnosis import register_schemas, typed
+from mate_cli.cli.diagnosis import register_schemas, typed
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.shipped import conf_folder
+from mate_cli.config.task import active_schedule
+from mate_cli.config.train import TrainConfig
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
 from mate_cli.training.starting_model import choose_attention

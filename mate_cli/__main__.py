@@ -2,6 +2,6 @@
 
 import sys
 
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 
 sys.exit(main())

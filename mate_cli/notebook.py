@@ -14,14 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mate_cli.config import HardwareConfig, TrainConfig, load_run_config
-from mate_cli.errors import UserError
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.train import TrainConfig
+from mate_cli.inference.predict import Answerer
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.reporting.answer import prediction_record
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.user_frame import frame_table
-from mate_cli.training.predict import Answerer
-from mate_cli.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd

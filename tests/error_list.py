@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 ROOT = Path(__file__).parent.parent
 GUIDE, PARTS = ROOT / "docs/errors.md", ROOT / ".pytest_cache/errors"

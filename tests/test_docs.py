@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from mate_cli import help
+from mate_cli.cli import help
 
 ROOT = Path(__file__).parent.parent
 GUIDES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,6 +63,18 @@ def test_every_command_and_target_exists(guide: Path) -> None:
             assert words[1] in targets
         if words[0] == "mate" and len(words) > 1 and not words[1].isupper():
             assert words[1] in help.COMMANDS
+
+
+def test_the_name_of_somebody_elses_distribution_is_nowhere() -> None:
+    """The package index has a mate-cli by others; nobody may be told to install it, or the name of any such package."""
+    text = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    kinds = {".py", ".md", ".toml", ".yaml", ".html", ".txt", ""}
+    named = [ROOT / line for line in text.splitlines() if not line.startswith("results/")]
+    files = [file for file in named if file.suffix in kinds and file.is_file()]
+    assert len(files) > 400
+    ours = re.compile(r"pip install[^`\n]*?(mate[-_][\w-]+)")
+    wrong = {f"{file.relative_to(ROOT)}: {name}" for file in files for name in ours.findall(file.read_text("utf-8"))}
+    assert {line for line in wrong if "mate-tables" not in line} == set()
 
 
 def test_the_pictures_are_small_and_drawn_by_the_program(tmp_path: Path) -> None:

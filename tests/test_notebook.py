@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 import torch
 
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 from mate_cli.commands import export
-from mate_cli.config import ExportConfig
-from mate_cli.errors import UserError
+from mate_cli.config.commands import ExportConfig
 from mate_cli.notebook import load_run
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Table
-from mate_cli.training.run_folder import RunFolder
 from tests.training.made_runs import make_bert, make_run
 
 FRAME = pd.DataFrame(

@@ -11,16 +11,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mate_cli.analysis.flow import Flow, attention_flow, uniform_flow
-from mate_cli.config import AnalyzeConfig, HardwareConfig, ModelConfig, TrainConfig, active_schedule, load_run_config
+from mate_cli.config.analysis import AnalyzeConfig
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.model import ModelConfig
+from mate_cli.config.task import active_schedule
+from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator
-from mate_cli.errors import UserError
+from mate_cli.inference.predictor import Predictor
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import make_planner
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
 from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers, resolve_devices
-from mate_cli.training.predictor import Predictor
-from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_source, encoding_options, open_split
 from mate_cli.training.starting_model import encoding_model, starting_model
 from mate_cli.training.tasks import task_of

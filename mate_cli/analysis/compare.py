@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mate_cli.analysis.outcomes import Outcomes
-from mate_cli.errors import UserError
 from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
+from mate_cli.system.errors import UserError
 
 
 @dataclass(frozen=True)

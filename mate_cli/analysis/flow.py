@@ -18,9 +18,9 @@ from torch import Tensor
 
 from mate_cli.attention.plan import DocumentPlan
 from mate_cli.encoding.batch import Batch
-from mate_cli.errors import UserError
 from mate_cli.models.model import MateModel, MatePreTrainedModel
 from mate_cli.models.pattern_attention import PatternAttention
+from mate_cli.system.errors import UserError
 
 
 class Target(NamedTuple):

@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mate_cli.config import SELECTORS, PathsConfig, load_run_config
+from mate_cli.config.inference import SELECTORS
+from mate_cli.config.paths import PathsConfig
 from mate_cli.encoding.source import DataSource
-from mate_cli.errors import UserError
-from mate_cli.files import read_json_lines
+from mate_cli.inference.pointr import Stage, open_stage
 from mate_cli.metrics.cell_selection import KS, example_places
 from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.sqa import SequenceScores, sequence_scores
 from mate_cli.metrics.tabfact import right_by_group
 from mate_cli.metrics.wtq import Value, gold_values, verdicts
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import read_json_lines
 from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.table import Coordinate, Example
-from mate_cli.training.pointr import Stage, open_stage
-from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_source
 
 

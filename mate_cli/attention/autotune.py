@@ -15,7 +15,7 @@ from torch import Tensor
 from mate_cli.attention.backends import attend, build_plan
 from mate_cli.attention.pattern import Pattern
 from mate_cli.attention.plan import Layout, Plan
-from mate_cli.files import write_json
+from mate_cli.system.files import write_json
 
 _ROUNDS = 5
 

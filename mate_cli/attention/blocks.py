@@ -20,7 +20,7 @@ from mate_cli.attention.kernel import attend_block
 from mate_cli.attention.order import sort_by_line
 from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 BLOCK = 32
 

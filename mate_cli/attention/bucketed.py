@@ -24,7 +24,7 @@ from mate_cli.attention.kernel import attend_block, kernel_precision
 from mate_cli.attention.order import SortedTokens, sort_by_line
 from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
 from mate_cli.attention.plan import Layout, Plan
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 
 class Buckets(NamedTuple):

@@ -12,7 +12,7 @@ from torch import Tensor
 from mate_cli.attention.classes import length_classes
 from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import Layout, Plan
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 # From this many question tokens on it is cheaper to attend to them apart and merge than to copy them to every line.
 _LONG_QUESTION = 192

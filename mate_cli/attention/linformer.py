@@ -16,7 +16,7 @@ from mate_cli.attention.eager import attend_documents, document_masks
 from mate_cli.attention.kernel import attend_block
 from mate_cli.attention.pattern import full_pattern
 from mate_cli.attention.plan import DocumentPlan, Layout, Plan, document_plan
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 
 @dataclass(frozen=True)

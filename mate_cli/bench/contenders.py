@@ -21,14 +21,14 @@ from mate_cli.bench.layouts import packed
 from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
 from mate_cli.bench.point import Point
 from mate_cli.bench.sparse_products import Product, sparse_products
-from mate_cli.catalogue import model_options
-from mate_cli.config_model import AttentionConfig, ModelConfig
-from mate_cli.config_rules import unknown_name
-from mate_cli.errors import UserError
+from mate_cli.config.catalogue import model_options
+from mate_cli.config.model import AttentionConfig, ModelConfig
+from mate_cli.config.rules import unknown_name
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.encoder import Encoder, Layer
 from mate_cli.models.pattern_attention import PatternAttention
 from mate_cli.models.variants import VARIANTS, make_planner
+from mate_cli.system.errors import UserError
 from mate_cli.training.starting_model import choose_attention
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

@@ -19,7 +19,7 @@ from mate_cli.bench.peak_rate import peak_rate
 from mate_cli.bench.point import Point
 from mate_cli.bench.speed import interleave, paired_ratio, summary, timed
 from mate_cli.bench.work import Work, make_work
-from mate_cli.config_bench import SuiteConfig
+from mate_cli.config.bench import SuiteConfig
 
 Record = dict[str, Any]
 """Of one model at one point, plain data. What could not be measured is missing; ``left_out`` says why, by measure."""

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mate_cli.config_bench import BenchConfig, GridConfig
+from mate_cli.config.bench import BenchConfig, GridConfig
 
 GRID_KEYS = ("models", "sizes", "lengths", "batches", "layouts", "modes", "dtypes", "measures")
 

@@ -23,11 +23,11 @@ from mate_cli.bench.findings import findings
 from mate_cli.bench.goals import judged
 from mate_cli.bench.measure import Record
 from mate_cli.bench.point import Point
-from mate_cli.config import to_plain
-from mate_cli.config_bench import BenchConfig
-from mate_cli.errors import UserError
-from mate_cli.files import hold, remove_leftovers, write_json
-from mate_cli.training.run_folder import environment
+from mate_cli.config.bench import BenchConfig
+from mate_cli.config.plain import to_plain
+from mate_cli.runs.provenance import environment
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import hold, remove_leftovers, write_json
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

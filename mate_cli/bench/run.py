@@ -12,8 +12,8 @@ from mate_cli.bench.measure import Record, measure
 from mate_cli.bench.memory import MemoryServer
 from mate_cli.bench.point import Point, Wanted, wanted_points
 from mate_cli.bench.results import Results
-from mate_cli.config_bench import BenchConfig
-from mate_cli.errors import UserError
+from mate_cli.config.bench import BenchConfig
+from mate_cli.system.errors import UserError
 
 
 class Bench:

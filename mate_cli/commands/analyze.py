@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mate_cli.config import AnalyzeConfig
+from mate_cli.config.analysis import AnalyzeConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mate_cli.analysis.coverage import Document
     from mate_cli.analysis.outcomes import TableOutcomes
-    from mate_cli.config_analysis import AnalysisConfig
+    from mate_cli.config.analysis import AnalysisConfig
     from mate_cli.tables.perturb import Perturbation
 
 
@@ -46,7 +46,7 @@ def _coverage(config: AnalyzeConfig, console: Console) -> None:
 def _documents(config: AnalyzeConfig, console: Console) -> Iterable[Document]:
     """The examples of a task, or generated tables where there is none."""
     from mate_cli.analysis.coverage import encoded_documents, generated_documents
-    from mate_cli.config import active_schedule
+    from mate_cli.config.task import active_schedule
     from mate_cli.training.splits import data_source, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
     from mate_cli.training.tasks import task_of
@@ -134,8 +134,8 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     from pathlib import Path
 
     from mate_cli.analysis.robustness import JudgedRun, robustness
-    from mate_cli.config import load_run_config
     from mate_cli.reporting.robustness import CAPTION, robustness_tables, write_robustness
+    from mate_cli.runs.folder import load_run_config
 
     assert config.run is not None
     path, trained = Path(config.run), load_run_config(config.run, config.max_tokens)

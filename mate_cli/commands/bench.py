@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mate_cli.config_bench import BenchConfig
+from mate_cli.config.bench import BenchConfig
 
 
 def run(config: BenchConfig) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mate_cli.completion import SHELLS, candidates
-from mate_cli.config_plain import CompletionConfig
-from mate_cli.config_rules import unknown_name
-from mate_cli.errors import UserError
+from mate_cli.cli.completion import SHELLS, candidates
+from mate_cli.config.commands import CompletionConfig
+from mate_cli.config.rules import unknown_name
+from mate_cli.system.errors import UserError
 
 # Each asks `mate completion query LINE` for what could follow, and completes file names where nothing is said.
 SCRIPTS = {

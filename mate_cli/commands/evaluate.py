@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mate_cli.config import EvaluateConfig
+from mate_cli.config.inference import EvaluateConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mate_cli.training.answer_split import Answers
-    from mate_cli.training.evaluate import Evaluation
-    from mate_cli.training.run_folder import RunFolder
+    from mate_cli.inference.answer_split import Answers
+    from mate_cli.runs.folder import RunFolder
 
 
 def run(config: EvaluateConfig) -> None:
@@ -30,9 +29,9 @@ def run(config: EvaluateConfig) -> None:
 def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     from pathlib import Path
 
-    from mate_cli.config import load_run_config
-    from mate_cli.training.evaluate import evaluate_run
-    from mate_cli.training.run_folder import RunFolder
+    from mate_cli.inference.evaluate import evaluate_run
+    from mate_cli.reporting.evaluation import record_and_show
+    from mate_cli.runs.folder import RunFolder, load_run_config
 
     folder = RunFolder(Path(run))
     trained = load_run_config(folder.path, config.max_tokens, config.expansion)
@@ -42,15 +41,15 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     )
     parts = (config.split, config.max_tokens, config.expansion, "blank" if config.blank_question else None)
     label = "-".join(str(part) for part in parts if part)
-    report(folder, label, evaluation, console)
+    record_and_show(folder, label, evaluation, console)
 
 
 def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console: Console) -> None:
     from pathlib import Path
 
-    from mate_cli.training.answer_split import answer_split, known_weight, results_folder
-    from mate_cli.training.pointr import open_pipeline
-    from mate_cli.training.run_folder import RunFolder
+    from mate_cli.inference.answer_split import answer_split, known_weight, results_folder
+    from mate_cli.inference.pointr import open_pipeline
+    from mate_cli.runs.folder import RunFolder
 
     pipeline = open_pipeline(selector, reader, config.paths)
     folder = RunFolder(Path(config.to or Path(config.paths.runs, "pointr", pipeline.name)))
@@ -105,20 +104,3 @@ def _score_spans(predictions: str, reference: str, console: Console) -> None:
     console.print(answers_table(f"{len(gold)} questions", scores))
     for line in summary_lines({"scores": scores, "gains": []}):
         console.print(line, highlight=False)
-
-
-def report(folder: RunFolder, label: str, evaluation: Evaluation, console: Console) -> None:
-    """Keep predictions and scores in the run folder, and show the scores."""
-    from mate_cli.reporting.evaluation import report_of
-
-    scores = report_of(evaluation, label)
-    with folder.recording():
-        folder.write_predictions(label, evaluation.predictions.values())
-        folder.write_metrics(label, scores.record)
-        if scores.submission:
-            folder.write_submission(label, scores.submission)
-    if not scores.record["questions"]:
-        console.print(f"{label} is blind: predictions written, nothing to score")
-        return
-    console.print(scores.table)
-    console.print(scores.summary, highlight=False)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from mate_cli.config import ExportConfig
+from mate_cli.config.commands import ExportConfig
 
 
 def run(config: ExportConfig) -> None:
     """Write the folder and say what is in it."""
     from pathlib import Path
 
-    from mate_cli.config import load_run_config
-    from mate_cli.errors import UserError
     from mate_cli.reporting.model_card import model_card
+    from mate_cli.runs.folder import RunFolder, load_run_config
+    from mate_cli.system.errors import UserError
     from mate_cli.training.export import check_target, export_run
-    from mate_cli.training.run_folder import RunFolder
 
     folder, to = RunFolder(Path(config.run)), Path(config.to).expanduser()
     trained = load_run_config(folder.path)

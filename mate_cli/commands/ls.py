@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from mate_cli.catalogue import Option, options, schedules
-from mate_cli.config_plain import LsConfig
-from mate_cli.config_rules import unknown_name
-from mate_cli.errors import UserError
-
-GROUPS = {
-    "models": "model",
-    "ablations": "ablation",
-    "tasks": "task",
-    "backbones": "backbone",
-    "hardware": "hardware",
-    "loggers": "logger",
-    "launchers": "hydra/launcher",
-    "analyses": "analysis",
-    "suites": "suite",
-}
-KINDS = (
-    *("models", "ablations", "tasks", "backbones", "hardware"),
-    *("schedules", "loggers", "launchers", "analyses", "suites"),
-)
+from mate_cli.config.catalogue import GROUPS, LISTED, Option, options, schedules
+from mate_cli.config.commands import LsConfig
+from mate_cli.config.rules import unknown_name
+from mate_cli.system.errors import UserError
 
 
 def run(config: LsConfig) -> None:
@@ -32,9 +16,9 @@ def run(config: LsConfig) -> None:
     Raises:
         UserError: there is no such kind.
     """
-    if config.what != "all" and config.what not in KINDS:
-        raise UserError(unknown_name("kind", config.what, (*KINDS, "all")))
-    wanted = KINDS if config.what == "all" else (config.what,)
+    if config.what != "all" and config.what not in LISTED:
+        raise UserError(unknown_name("kind", config.what, (*LISTED, "all")))
+    wanted = LISTED if config.what == "all" else (config.what,)
     for kind in wanted:
         show = _show_table if sys.stdout.isatty() else _show_lines
         show(kind if len(wanted) > 1 else None, schedules() if kind == "schedules" else options(GROUPS[kind]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mate_cli.config import PredictConfig
+from mate_cli.config.inference import PredictConfig
 
 if TYPE_CHECKING:
     from mate_cli.tables.table import Example
@@ -51,10 +51,10 @@ def _example(config: PredictConfig) -> Example:
 
 def _run_answer(config: PredictConfig, run: str, example: Example) -> dict[str, Any]:
     """The record of what one run says: a cell's text, cells and an operator on them, or a label."""
-    from mate_cli.errors import UserError
+    from mate_cli.inference.pointr import open_stage
+    from mate_cli.inference.predict import Answerer
     from mate_cli.reporting.answer import prediction_record
-    from mate_cli.training.pointr import open_stage
-    from mate_cli.training.predict import Answerer
+    from mate_cli.system.errors import UserError
 
     stage = open_stage("run", run, ("cell_selection", "table_qa", "entailment"), config.paths, config.max_tokens)
     if config.before and stage.config.task.kind != "table_qa":
@@ -69,9 +69,9 @@ def _read_answer(config: PredictConfig, example: Example) -> dict[str, Any]:
 
     from rich.console import Console
 
+    from mate_cli.inference.pointr import open_pipeline, read_cells, top_cells
+    from mate_cli.inference.predict import predict_cells
     from mate_cli.reporting.answer import answer_record, read_answer_record
-    from mate_cli.training.pointr import open_pipeline, read_cells, top_cells
-    from mate_cli.training.predict import predict_cells
 
     assert config.selector is not None
     assert config.reader is not None

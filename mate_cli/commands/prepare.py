@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mate_cli.config import PrepareConfig
+from mate_cli.config.train import PrepareConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +28,7 @@ def run(config: PrepareConfig) -> None:
 
 def _fetch(config: PrepareConfig, console: Console) -> None:
     """Fetch the official files of the task's data, where no folder is named and they are not there yet."""
-    from mate_cli.config import cache_folder
+    from mate_cli.config.paths import cache_folder
     from mate_cli.reporting.progress import downloads
     from mate_cli.tables.download import fetch_release, release_folder
     from mate_cli.tables.releases import RELEASES
@@ -44,7 +44,7 @@ def _fetch(config: PrepareConfig, console: Console) -> None:
 def _prepare_splits(config: PrepareConfig, console: Console) -> None:
     import time
 
-    from mate_cli.config import active_schedule
+    from mate_cli.config.task import active_schedule
     from mate_cli.reporting.split_counts import SplitCounts
     from mate_cli.reporting.splits import SplitFacts, coverage_table, encoding_table, left_out_lines, statistics_table
     from mate_cli.training.splits import data_sources, encoding_options, open_split
@@ -86,8 +86,8 @@ def _count(config: PrepareConfig, console: Console) -> None:
 def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None:
     from pathlib import Path
 
-    from mate_cli.files import write_json
-    from mate_cli.training.run_folder import written_to
+    from mate_cli.runs.folder import written_to
+    from mate_cli.system.files import write_json
 
     if config.to is not None:
         with written_to(Path(config.to)):
@@ -96,7 +96,7 @@ def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None
 
 
 def _prepare_corpus(config: PrepareConfig, console: Console) -> None:
-    from mate_cli.config import active_schedule
+    from mate_cli.config.task import active_schedule
     from mate_cli.reporting.corpus import corpus_table
     from mate_cli.training.corpus import open_corpus
     from mate_cli.training.starting_model import encoding_model

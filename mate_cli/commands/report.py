@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mate_cli.config_report import ReportConfig
+from mate_cli.config.report import ReportConfig
 
 
 def run(config: ReportConfig) -> None:
@@ -15,13 +15,12 @@ def run(config: ReportConfig) -> None:
 
     from rich.console import Console
 
-    from mate_cli.commands.runs import report_broken
-    from mate_cli.errors import UserError
     from mate_cli.reporting.markdown import documents
     from mate_cli.reporting.run_page import run_page
-    from mate_cli.reporting.run_records import read_runs
-    from mate_cli.reporting.runs import chosen_runs
-    from mate_cli.training.run_folder import write_text, written_to
+    from mate_cli.reporting.runs import chosen_runs, report_broken
+    from mate_cli.runs.folder import write_text, written_to
+    from mate_cli.runs.records import read_runs
+    from mate_cli.system.errors import UserError
 
     runs, broken = read_runs(Path(config.paths.runs))
     report_broken(broken)

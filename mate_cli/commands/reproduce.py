@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mate_cli.config_reproduce import ReproduceConfig
+from mate_cli.config.reproduce import ReproduceConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ def run(config: ReproduceConfig) -> None:
     """
     from rich.console import Console
 
-    from mate_cli.commands.runs import report_broken
+    from mate_cli.reporting.runs import report_broken
     from mate_cli.reproduction.carry_out import raise_failures
     from mate_cli.reproduction.experiment import chosen_experiments
     from mate_cli.reproduction.ledger import Ledger

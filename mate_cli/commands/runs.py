@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mate_cli.config_runs import RunsConfig
+from mate_cli.config.runs import RunsConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from rich.console import Console
 
-    from mate_cli.reporting.run_records import BrokenRecord, RunRecord
+    from mate_cli.runs.records import RunRecord
 
 
 def run(config: RunsConfig) -> None:
@@ -21,7 +20,8 @@ def run(config: RunsConfig) -> None:
 
     from rich.console import Console
 
-    from mate_cli.reporting.run_records import read_runs
+    from mate_cli.reporting.runs import report_broken
+    from mate_cli.runs.records import read_runs
 
     console, folder = Console(soft_wrap=True), Path(config.paths.runs)
     runs, broken = read_runs(folder)
@@ -32,18 +32,6 @@ def run(config: RunsConfig) -> None:
         _remove(config.remove, folder, runs, config.confirm, console)
     else:
         _list(config, runs, console)
-
-
-def report_broken(broken: Sequence[BrokenRecord]) -> None:
-    """Name on stderr each run folder that is skipped, and count them."""
-    from rich.console import Console
-
-    console = Console(stderr=True, soft_wrap=True)
-    for own in broken:
-        console.print(f"skipped: {own.reason}", markup=False, highlight=False)
-    if broken:
-        folders = "run folder is" if len(broken) == 1 else "run folders are"
-        console.print(f"{len(broken)} {folders} broken and skipped", markup=False, highlight=False)
 
 
 def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
@@ -66,8 +54,8 @@ def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
 def _compare(names: list[str], folder: Path, output: str, console: Console) -> None:
     import json
 
-    from mate_cli.reporting.run_records import read_run
     from mate_cli.reporting.runs import compared, comparison_tables, run_folder
+    from mate_cli.runs.records import read_run
 
     runs = [read_run(run_folder(name, folder)) for name in names]
     found = compared(runs)

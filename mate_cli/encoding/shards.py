@@ -25,8 +25,8 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from mate_cli.encoding.table_pieces import TablePieces
-from mate_cli.errors import UserError, disk_reason
-from mate_cli.files import LOCK, in_turn, remove_leftovers, replacing
+from mate_cli.system.errors import UserError, disk_reason
+from mate_cli.system.files import LOCK, in_turn, remove_leftovers, replacing
 
 VERSION = 1
 """Of the format."""

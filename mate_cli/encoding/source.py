@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -11,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from mate_cli.errors import UserError
 from mate_cli.tables.perturb import Perturbation, arrangements
 from mate_cli.tables.readers import READERS
 from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
@@ -159,21 +156,3 @@ class ReadingSource(MadeSource):
         if self.cells is None:
             return reading_examples(question, self.input)
         return training_examples(question, self.cells, self.input)
-
-
-def content_hash(files: Iterable[Path]) -> str:
-    """A hash of the names and bytes of files; a file that is missing counts as missing.
-
-    Raises:
-        UserError: a file cannot be read.
-    """
-    digest = hashlib.blake2b(digest_size=20)
-    for file in files:
-        try:
-            content = file.read_bytes() if file.is_file() else None
-        except OSError as error:
-            raise UserError(f"cannot read {file}: {error.strerror}") from error
-        size = "missing" if content is None else len(content)
-        digest.update(os.fsencode(f"{file.name}\0{size}\0"))
-        digest.update(content or b"")
-    return digest.hexdigest()

@@ -15,7 +15,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from mate_cli.encoding.characters import word_characters
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.text import is_empty
 
 _LONGEST_WORD = 200  # characters; longer words become [UNK]

@@ -17,8 +17,8 @@ from mate_cli.encoding.encode import encode, reading_row_of, row_of
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, TooLarge
 from mate_cli.encoding.report import Outcome, outcome_of
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
-from mate_cli.stopping import become_worker
+from mate_cli.system.errors import UserError
+from mate_cli.system.stopping import become_worker
 from mate_cli.tables.table import Example
 
 _CHUNK = 64  # examples, about: all those of one table go together

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 WORDS = "tapas.embeddings.word_embeddings.weight"
 POSITIONS = "tapas.embeddings.position_embeddings.weight"

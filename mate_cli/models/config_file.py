@@ -9,9 +9,9 @@ from typing import Any
 
 from transformers import TapasConfig
 
-from mate_cli.errors import UserError
 from mate_cli.models.configuration import HEADS, KINDS, POOLINGS, SPAN_HEADS, TYPE_VOCAB_SIZES, MateConfig
 from mate_cli.models.encoder import ACTIVATIONS
+from mate_cli.system.errors import UserError
 
 _SIZES = (
     "vocab_size",

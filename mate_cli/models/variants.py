@@ -17,7 +17,6 @@ from mate_cli.attention.linformer import LinformerPlanner
 from mate_cli.attention.lsh import LshPlanner
 from mate_cli.attention.relative import relative_plan
 from mate_cli.attention.table_etc import TableEtcPlanner
-from mate_cli.errors import UserError
 from mate_cli.models.bigbird import RANDOM_BLOCKS, BigBirdAttention
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.etc import EtcAttention
@@ -26,6 +25,7 @@ from mate_cli.models.pattern_attention import PatternAttention
 from mate_cli.models.reformer import ReformerAttention
 from mate_cli.models.table_etc import GlobalStates, TableEtcAttention
 from mate_cli.models.transformer_xl import TransformerXLAttention
+from mate_cli.system.errors import UserError
 
 ADDED_PARAMETERS = ("seq_projection", "relative_keys", "memory")
 """Modules that variants have and TAPAS has not: no checkpoint but our own can fill them."""
@@ -58,7 +58,7 @@ VARIANTS: dict[str, Variant] = {
     "row_or_column": Variant(PatternAttention, _by_pattern),
     "linformer": Variant(LinformerAttention, lambda config, *_: LinformerPlanner(config.linformer_tokens)),
     "table_etc": Variant(TableEtcAttention, lambda config, *_: TableEtcPlanner(config.table_etc_radius), GlobalStates),
-    # For mate bench only: mate_cli.config_model.BENCH_HEADS.
+    # For mate bench only: mate_cli.config.model.BENCH_HEADS.
     "etc": Variant(EtcAttention, lambda *_: GlobalLocalPlanner()),
     "bigbird": Variant(BigBirdAttention, lambda *_: GlobalLocalPlanner(random_blocks=RANDOM_BLOCKS)),
     "reformer": Variant(ReformerAttention, lambda *_: LshPlanner()),

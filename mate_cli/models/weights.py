@@ -14,7 +14,6 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, weight_files, written_whole
 from mate_cli.models.config_file import read_config
@@ -24,6 +23,8 @@ from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.span_reading import MateForSpanReading
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.models.variants import ADDED_PARAMETERS
+from mate_cli.system.distribution import install_command
+from mate_cli.system.errors import UserError
 
 MODELS: dict[str, type[MatePreTrainedModel]] = {
     model.kind: model
@@ -77,7 +78,7 @@ def package_folder(package: str) -> Path:
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        install = 'pip install "mate-cli[minilm]"'
+        install = install_command("minilm")
         raise UserError(f"the package {package} is not installed; install it with: {install}")
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 

@@ -11,8 +11,8 @@ from rich.table import Table as RichTable
 
 from mate_cli import __version__
 from mate_cli.analysis.approximation import Fit
-from mate_cli.files import write_text
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_text
 
 
 def approximation_table(fits: Sequence[Fit]) -> RichTable:
@@ -34,7 +34,7 @@ def write_approximation(fits: Sequence[Fit], folder: Path, command: Sequence[str
     Raises:
         UserError: the folder cannot be written.
     """
-    made = f"{shlex.join(['mate', *command])} (mate-cli {__version__})"
+    made = f"{shlex.join(['mate', *command])} (mate {__version__})"
     record = {"command": made, "fits": [fit._asdict() for fit in fits]}
     with written_to(folder):
         write_text(folder / "approximation.json", json.dumps(record, indent=1) + "\n")

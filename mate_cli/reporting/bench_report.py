@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.bench.findings import PAPER_COMPLEXITY, Series, curves
-from mate_cli.files import write_text
 from mate_cli.reporting import bench_format as show
 from mate_cli.reporting.bench_figures import draw_figures
 from mate_cli.reporting.markdown_table import markdown_table
+from mate_cli.system.files import write_text
 
 Record = dict[str, Any]
 Cell = Callable[[Record], str | None]

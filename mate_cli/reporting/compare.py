@@ -13,10 +13,10 @@ from rich.text import Text
 
 from mate_cli import __version__
 from mate_cli.analysis.compare import ComparedRun
-from mate_cli.files import write_text
 from mate_cli.metrics.bootstrap import Interval
 from mate_cli.reporting.markdown_table import markdown_table
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_text
 
 CAPTION = (
     "Per cent; below it the difference from the first run, question by question, with its 95% bootstrap interval, "
@@ -43,7 +43,7 @@ def write_comparison(title: str, runs: Sequence[ComparedRun], folder: Path, comm
     Raises:
         UserError: the folder cannot be written.
     """
-    lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{title}. {CAPTION}", ""]
+    lines = [f"`{shlex.join(['mate', *command])}` (mate {__version__})", "", f"{title}. {CAPTION}", ""]
     lines.append(markdown_table(_head(runs), list(_rows(runs))))
     with written_to(folder):
         write_text(folder / "compare.json", json.dumps([asdict(run) for run in runs], indent=1) + "\n")

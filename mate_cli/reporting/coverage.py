@@ -13,7 +13,7 @@ from mate_cli import __version__
 from mate_cli.analysis.coverage import KINDS, Counts, Group, coverage_record
 from mate_cli.attention import Buckets
 from mate_cli.reporting.markdown_table import markdown_table
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
 
 CAPTION = (
     "Per cent of the pairs of table tokens of one row (row heads) or one column (column heads) that bucketed "
@@ -35,7 +35,7 @@ def coverage_tables(counts: Counts) -> Iterator[RichTable]:
 
 def coverage_markdown(counts: Counts, command: Sequence[str]) -> str:
     """The same tables for a file, below the command that made them."""
-    lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", CAPTION]
+    lines = [f"`{shlex.join(['mate', *command])}` (mate {__version__})", "", CAPTION]
     for global_size in _global_sizes(counts):
         head, rows = _grid(counts, global_size)
         lines += ["", f"G={global_size}", "", markdown_table(head, rows, right=head)]

@@ -10,11 +10,11 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
-from mate_cli.errors import UserError
-from mate_cli.files import read_json_lines, write_json_lines, write_text
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import read_json_lines, write_json_lines, write_text
 
 CAPTION = (
     "near: lexical near-misses. Classes are given by rule, the paper's by hand, to 100 wrong answers of its own; "

@@ -7,9 +7,18 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rich.console import Console
 from rich.table import Table as RichTable
 
-from mate_cli.errors import UserError
+from mate_cli.inference.evaluations import (
+    CellEvaluation,
+    DenotationEvaluation,
+    EntailmentEvaluation,
+    Evaluation,
+    PieceEvaluation,
+    ReadingEvaluation,
+    SequenceEvaluation,
+)
 from mate_cli.metrics.wtq import gold_values
 from mate_cli.reporting.accuracy import accuracy_summary, accuracy_table
 from mate_cli.reporting.masked_language import piece_record, piece_summary, piece_table
@@ -22,6 +31,8 @@ from mate_cli.reporting.table_tasks import (
     entailment_record,
     sequence_record,
 )
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.errors import UserError
 from mate_cli.tables.answer_files import (
     TAGGED,
     read_sqa_predictions,
@@ -31,15 +42,6 @@ from mate_cli.tables.answer_files import (
     wtq_predictions_text,
 )
 from mate_cli.tables.readers import READERS, split_of
-from mate_cli.training.evaluations import (
-    CellEvaluation,
-    DenotationEvaluation,
-    EntailmentEvaluation,
-    Evaluation,
-    PieceEvaluation,
-    ReadingEvaluation,
-    SequenceEvaluation,
-)
 
 _CELLS, _CELL_MEASURES = "answer cells, per cent", ("ALL", "SEQ")
 _DENOTATIONS = "denotation accuracy, per cent"
@@ -137,3 +139,18 @@ def _accuracy_report(record: dict[str, Any], title: str, measures: Sequence[str]
     if not record["questions"]:
         return Report(record, None, "")
     return Report(record, accuracy_table(title, {"model": record}), accuracy_summary(record, measures))
+
+
+def record_and_show(folder: RunFolder, label: str, evaluation: Evaluation, console: Console) -> None:
+    """Keep predictions and scores in the run folder, and show the scores."""
+    scores = report_of(evaluation, label)
+    with folder.recording():
+        folder.write_predictions(label, evaluation.predictions.values())
+        folder.write_metrics(label, scores.record)
+        if scores.submission:
+            folder.write_submission(label, scores.submission)
+    if not scores.record["questions"]:
+        console.print(f"{label} is blind: predictions written, nothing to score")
+        return
+    console.print(scores.table)
+    console.print(scores.summary, highlight=False)

@@ -13,10 +13,10 @@ from rich.table import Table as RichTable
 
 from mate_cli import __version__
 from mate_cli.analysis.flow import TARGETS, Flow, Target
-from mate_cli.files import write_json, write_text
 from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.reporting.published import FLOW_ATTENTION, FLOW_UNIFORM
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_json, write_text
 
 _WORDS = ("to", "same column", "same row", "layer", "head")
 _MARKS = {None: "", False: "no", True: "yes"}
@@ -84,7 +84,7 @@ def flow_record(report: FlowReport) -> dict[str, Any]:
 
 def flow_markdown(report: FlowReport, command: Sequence[str]) -> str:
     """The tables for a file, below the command that made them."""
-    lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{report.title}. {report.caption}"]
+    lines = [f"`{shlex.join(['mate', *command])}` (mate {__version__})", "", f"{report.title}. {report.caption}"]
     for name, head, rows in _grids(report):
         lines += ["", name, "", markdown_table(head, rows, right={*head} - {*_WORDS})]
     return "\n".join([*lines, ""])

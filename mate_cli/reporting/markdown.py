@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 REPRODUCED = "./reproduced"
 """Where ``mate reproduce`` writes by default."""

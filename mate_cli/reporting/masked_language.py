@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
+from mate_cli.inference.evaluations import PieceEvaluation
 from mate_cli.metrics.unigram import perplexity
 from mate_cli.reporting.accuracy import accuracy_record, accuracy_summary, accuracy_table
-from mate_cli.training.evaluations import PieceEvaluation
 
 _ALL = "masked tokens"
 _GUESS = "most frequent piece"

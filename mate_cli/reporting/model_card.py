@@ -7,12 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mate_cli.catalogue import options
-from mate_cli.config import TrainConfig, active_schedule
+from mate_cli.config.catalogue import options
+from mate_cli.config.task import active_schedule
+from mate_cli.config.train import TrainConfig
 from mate_cli.models.config_file import read_config
 from mate_cli.models.weights import MODELS
+from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.training.export import is_tapas, public_command
-from mate_cli.training.run_folder import RunFolder, read_record
 
 # By task.kind: the Hub's name of the task, what is predicted, what limits that, TAPAS's class that computes it (or the
 # encoder behind it).
@@ -69,7 +70,7 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
     return engine.get_template("model_card.md").render(
         config=trained,
         schedule=schedule,
-        environment={"packages": {"mate-cli": None}, **environment},
+        environment={"packages": {}, **environment},
         pipeline=pipeline,
         kind_line=kind_line,
         model_line=_line("model", trained.model.name),

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from mate_cli import __version__
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
-from mate_cli.files import write_text
 from mate_cli.metrics.bootstrap import Interval
 from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.reporting.shares import percent, percent_interval
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_text
 
 CAPTION = (
     "Per cent, with 95% bootstrap intervals, of the questions whose table a perturbation changes and that are read "
@@ -43,7 +43,7 @@ def robustness_tables(title: str, found: Robustness) -> Iterator[RichTable]:
 
 def robustness_markdown(title: str, found: Robustness, command: Sequence[str]) -> str:
     """The same tables for a file, below the command that made them."""
-    lines = [f"`{shlex.join(['mate', *command])}` (mate-cli {__version__})", "", f"{title}. {CAPTION}"]
+    lines = [f"`{shlex.join(['mate', *command])}` (mate {__version__})", "", f"{title}. {CAPTION}"]
     for name, head, rows in _grids(found):
         lines += ["", name, "", markdown_table(head, rows)]
     return "\n".join([*lines, ""])

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mate_cli.metrics.seeds import spread
-from mate_cli.reporting.run_records import RunRecord
+from mate_cli.runs.records import RunRecord
 
 _MOST_POINTS = 200  # of a curve: more are averaged
 _KINDS = ("model", "ablation", "backbone", "schedule")

@@ -10,9 +10,9 @@ from typing import Any
 from mate_cli import __version__
 from mate_cli.reporting.markdown import Document, picture
 from mate_cli.reporting.run_figures import curve_picture, score_picture
-from mate_cli.reporting.run_records import BrokenRecord, RunRecord
 from mate_cli.reporting.runs import count, duration, score_text, scores_of, settings_of
 from mate_cli.reporting.templates import render
+from mate_cli.runs.records import BrokenRecord, RunRecord
 
 _SVG = "image/svg+xml"
 

@@ -8,13 +8,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mate_cli.config import leaves
-from mate_cli.config_rules import unknown_name
-from mate_cli.errors import UserError
-from mate_cli.reporting.run_records import RunRecord, is_run_folder
+from mate_cli.config.plain import leaves
+from mate_cli.config.rules import unknown_name
+from mate_cli.runs.records import BrokenRecord, RunRecord, is_run_folder
+from mate_cli.system.errors import UserError
 
 _TOLD_ELSEWHERE = ("name", "paths", "resume", "overwrite", "logger")
 _NO_SCORES = ("baselines", "lead", "low", "high", "number", "questions", "random_hits")
@@ -201,3 +202,13 @@ def _shown(value: Any, part: str) -> str:
     if part == "scores":
         return "–" if value is None else f"{100 * value:.1f}"
     return "–" if value is None else str(value)
+
+
+def report_broken(broken: Sequence[BrokenRecord]) -> None:
+    """Name on stderr each run folder that is skipped, and count them."""
+    console = Console(stderr=True, soft_wrap=True)
+    for own in broken:
+        console.print(f"skipped: {own.reason}", markup=False, highlight=False)
+    if broken:
+        folders = "run folder is" if len(broken) == 1 else "run folders are"
+        console.print(f"{len(broken)} {folders} broken and skipped", markup=False, highlight=False)

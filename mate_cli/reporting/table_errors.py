@@ -10,8 +10,8 @@ from rich.table import Table as RichTable
 
 from mate_cli.analysis.table_errors import MISTAKES, TableErrors, WrongTableAnswer
 from mate_cli.reporting.errors import percent, write_sheet
+from mate_cli.runs.folder import written_to
 from mate_cli.tables.table import Coordinate, Example
-from mate_cli.training.run_folder import written_to
 
 TO_ANNOTATE = ("class", "note")
 

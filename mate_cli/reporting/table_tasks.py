@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mate_cli.inference.evaluations import DenotationEvaluation, EntailmentEvaluation, SequenceEvaluation
 from mate_cli.metrics.denotation import Denotation, execute, gold_denotation, same_denotation
 from mate_cli.metrics.sqa import Answers, sequence_scores
 from mate_cli.metrics.tabfact import right_by_group
@@ -14,7 +15,6 @@ from mate_cli.metrics.table_rules import SEQUENCE_RULES, answer_by_rule, answers
 from mate_cli.metrics.wtq import Value, verdicts
 from mate_cli.reporting.accuracy import Right, accuracy_record
 from mate_cli.tables.table import Example
-from mate_cli.training.evaluations import DenotationEvaluation, EntailmentEvaluation, SequenceEvaluation
 
 
 def sequence_record(evaluation: SequenceEvaluation) -> dict[str, Any]:

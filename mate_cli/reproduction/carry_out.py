@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from mate_cli.errors import TRY_AGAIN, UserError
 from mate_cli.reproduction.children import last_words, run_child
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Step, Training
+from mate_cli.system.errors import TRY_AGAIN, UserError
 from mate_cli.training.starting_model import weights_folder
 
 Run = Callable[[Sequence[str], Path], int]

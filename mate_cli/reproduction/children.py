@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mate_cli.launch import SWEPT
+from mate_cli.system.stopping import SWEPT
 
 
 def run_child(words: Sequence[str], log: Path) -> int:

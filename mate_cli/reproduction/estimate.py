@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mate_cli.config import TrainConfig, active_schedule
-from mate_cli.errors import UserError
+from mate_cli.config.task import active_schedule
+from mate_cli.config.train import TrainConfig
 from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import MateConfig
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Step, Training
+from mate_cli.system.errors import UserError
 from mate_cli.tables.readers import READERS
 from mate_cli.training.cost import seconds_on_cpu
 from mate_cli.training.devices import resolve_devices

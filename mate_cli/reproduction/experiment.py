@@ -32,9 +32,9 @@ from typing import Any
 
 import yaml
 
-from mate_cli.config import shipped_folder
-from mate_cli.config_rules import unknown_name
-from mate_cli.errors import UserError
+from mate_cli.config.catalogue import experiment_names, reproduce_folder
+from mate_cli.config.rules import unknown_name
+from mate_cli.system.errors import UserError
 
 UNITS = {"percent": 1, "number": 2, "count": 0}
 """What the values are, with the digits behind the point."""
@@ -139,14 +139,6 @@ class Experiment:
     def decimals(self) -> int:
         """Digits behind the point."""
         return UNITS[self.unit]
-
-
-def reproduce_folder() -> Path:
-    return shipped_folder("reproduce")
-
-
-def experiment_names() -> list[str]:
-    return sorted(file.stem for file in reproduce_folder().glob("*.yaml"))
 
 
 def chosen_experiments(what: str) -> list[Experiment]:

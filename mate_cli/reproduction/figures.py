@@ -9,7 +9,7 @@ from mate_cli.reporting.pictures import PICTURES, draw_picture
 from mate_cli.reproduction.experiment import Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Measuring
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
 
 
 def draw(experiment: Experiment, ledger: Ledger, folder: Path) -> list[Path]:

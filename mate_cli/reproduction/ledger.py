@@ -7,21 +7,21 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra import compose
 
-from mate_cli.config import TaskConfig, TrainConfig, to_plain
-from mate_cli.config_reproduce import DataConfig, ReproduceConfig
-from mate_cli.diagnosis import composing, diagnose, typed
-from mate_cli.errors import UserError
-from mate_cli.overrides import quote
-from mate_cli.reporting.run_records import BrokenRecord, RunRecord, read_runs
+from mate_cli.cli.diagnosis import composing, diagnose, typed
+from mate_cli.cli.overrides import quote
+from mate_cli.config.plain import to_plain
+from mate_cli.config.reproduce import DataConfig, ReproduceConfig
+from mate_cli.config.task import TaskConfig
+from mate_cli.config.train import TrainConfig
+from mate_cli.reproduction.chain import Chain
 from mate_cli.reproduction.matching import Settings, best_of, result_settings, same_training
+from mate_cli.runs.records import BrokenRecord, RunRecord, read_runs
+from mate_cli.system.errors import UserError
 from mate_cli.training.splits import data_folder
-
-if TYPE_CHECKING:
-    from mate_cli.reproduction.steps import Training
 
 _SAMPLE = TaskConfig(name="sample", reader="sample")
 _OF_SAMPLE = "hybridqa"  # whose layout the sample has; the others are below it, under their names
@@ -44,7 +44,7 @@ class Ledger:
         self._backbone = tuple(backbone_words)
         self._further = tuple(shlex.split(config.words or ""))
         self._records: list[tuple[RunRecord, Settings]] = []
-        self._found: dict[Training, RunRecord | None] = {}
+        self._found: dict[Chain, RunRecord | None] = {}
         if found := _mistakes((*self._backbone, *self._further)):
             raise UserError("\n".join(found))
         self.refresh()
@@ -55,24 +55,24 @@ class Ledger:
         self._records = [(run, result_settings(run.config, run.schedule)) for run in runs]
         self._found.clear()
 
-    def record(self, training: Training) -> RunRecord | None:
+    def record(self, training: Chain) -> RunRecord | None:
         """The run that is this training, finished or not; None where there is none."""
         if training not in self._found:
             self._found[training] = self._find(training)
         return self._found[training]
 
-    def done(self, training: Training) -> RunRecord | None:
+    def done(self, training: Chain) -> RunRecord | None:
         """The run that is this training, where it is finished."""
         found = self.record(training)
         return found if found is not None and found.state == "done" else None
 
-    def like(self, training: Training) -> RunRecord | None:
+    def like(self, training: Chain) -> RunRecord | None:
         """A finished run of the same settings with any seed, or parent: what such a training costs."""
         wanted = self._settings(training) | {"seed": None}
         same = (run for run, own in self._records if run.state == "done" and {**own, "seed": None} == wanted)
         return next((run for run in same if run.tokens), None)
 
-    def words(self, training: Training) -> list[str]:
+    def words(self, training: Chain) -> list[str]:
         """What ``mate train`` is to be told; of a training that starts from another, that one must be done."""
         config, start = self.training_config(training), self._backbone
         if training.parent is not None:
@@ -85,7 +85,7 @@ class Ledger:
             words.append(f"paths.cache={self.config.paths.cache}")
         return [*words, *self._further]
 
-    def training_config(self, training: Training) -> TrainConfig:
+    def training_config(self, training: Chain) -> TrainConfig:
         """The configuration of a training; where it starts from another, without the path of that."""
         own = training.of.split()
         start = list(self._backbone) if training.parent is None else ["backbone=run", "backbone.path=PARENT"]
@@ -116,12 +116,12 @@ class Ledger:
     def backbone_words(self) -> tuple[str, ...]:
         return self._backbone
 
-    def lacks_parent(self, training: Training) -> bool:
+    def lacks_parent(self, training: Chain) -> bool:
         """Whether it is about a pre-training, and starts without one."""
         ablation = self.training_config(training).ablation
         return training.parent is None and bool(ablation.parent_heads or ablation.parent_kind)
 
-    def _find(self, training: Training) -> RunRecord | None:
+    def _find(self, training: Chain) -> RunRecord | None:
         if self.lacks_parent(training):
             return None
         parent = None
@@ -132,7 +132,7 @@ class Ledger:
         wanted = self._settings(training)
         return best_of(run for run, own in self._records if same_training(run, own, wanted, parent))
 
-    def _settings(self, training: Training) -> Settings:
+    def _settings(self, training: Chain) -> Settings:
         config = self.training_config(training)
         return result_settings(to_plain(config), str(config.schedule))
 

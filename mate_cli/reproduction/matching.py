@@ -12,10 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mate_cli.config import ScheduleConfig, TrainConfig, leaves, to_plain
-from mate_cli.encoding.source import content_hash
-from mate_cli.reporting.run_records import RunRecord
-from mate_cli.training.run_folder import RunFolder
+from mate_cli.config.plain import leaves, to_plain
+from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.train import TrainConfig
+from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.records import RunRecord
+from mate_cli.system.files import content_hash
 
 Settings = dict[str, Any]
 

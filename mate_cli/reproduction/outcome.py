@@ -9,11 +9,11 @@ from typing import Any
 
 from mate_cli.bench.findings import point_of
 from mate_cli.metrics.seeds import Contrast, Spread, contrast, median_run, rank_correlation, spread
-from mate_cli.reporting.run_records import value_at
 from mate_cli.reproduction.experiment import Chain, Column, Experiment, FlowOf, Measured, Published, Row, Source, Stages
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.plan import chosen_rows, closure, steps_of
 from mate_cli.reproduction.steps import Step, Training
+from mate_cli.runs.records import value_at
 
 
 @dataclass(frozen=True)

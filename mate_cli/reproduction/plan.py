@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mate_cli.config_reproduce import ReproduceConfig
-from mate_cli.config_rules import unknown_name
-from mate_cli.errors import UserError
+from mate_cli.config.reproduce import ReproduceConfig
+from mate_cli.config.rules import unknown_name
 from mate_cli.reproduction.estimate import Estimate, estimate
 from mate_cli.reproduction.experiment import Chain, DataOf, Experiment, FlowOf, Measured, Row, Source, Stages
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Answering, Counting, Flowing, Measuring, Scoring, Step, Training
+from mate_cli.system.errors import UserError
 
 _MLM = "task=mlm"
 _ENDS_TRAINING = "dev"  # the split whose scores a training of the paper's tasks ends with

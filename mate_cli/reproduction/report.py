@@ -13,14 +13,14 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from tabulate import tabulate
 
-from mate_cli.files import write_text
 from mate_cli.metrics.seeds import Contrast
 from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow
 from mate_cli.reproduction.plan_report import circumstances
-from mate_cli.training.run_folder import written_to
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_text
 
 _NOTHING = "–"
 _MIXED = "†"

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mate_cli.reproduction.chain import Chain
 from mate_cli.reproduction.ledger import Ledger, data_key
 from mate_cli.reproduction.matching import weights_hash
-from mate_cli.training.run_folder import read_record
+from mate_cli.runs.folder import read_record
 
 Result = Mapping[str, Any]
 
@@ -52,25 +53,14 @@ class Step(ABC):
 
 
 @dataclass(frozen=True)
-class Training(Step):
-    """``mate train`` with these words, from the backbone or from the best model of another training."""
+class Training(Chain, Step):
+    """A training to carry out."""
 
-    of: str
     parent: Training | None
-    seed: int
 
     @property
     def needs(self) -> tuple[Step, ...]:
         return () if self.parent is None else (self.parent,)
-
-    @property
-    def chain(self) -> str:
-        own = " ".join(word.partition("=")[2] for word in self.of.split())
-        return own if self.parent is None else f"{self.parent.chain} > {own}"
-
-    @property
-    def title(self) -> str:
-        return f"train {self.chain}, seed {self.seed}"
 
     def result(self, ledger: Ledger) -> Result | None:
         run = ledger.done(self)

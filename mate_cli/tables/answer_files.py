@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from mate_cli.errors import UserError, named, shown
+from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.csv_file import read_records
 from mate_cli.tables.file_text import read_text
 from mate_cli.tables.submission import check_ids

@@ -26,7 +26,7 @@ from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.json_file import JsonObject, parse_json, read_json
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_json import json_table

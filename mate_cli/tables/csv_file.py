@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import UserError, named
+from mate_cli.system.errors import UserError, named
 from mate_cli.tables.file_text import read_text
 from mate_cli.tables.table import Cell, Table
 

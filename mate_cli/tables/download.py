@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mate_cli.errors import UserError, named
-from mate_cli.files import made_once
+from mate_cli.system.errors import UserError, named
+from mate_cli.system.files import made_once
 from mate_cli.tables.releases import RELEASES, Release, Source
 from mate_cli.tables.unpack import unpack
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 MOST_BYTES = 1 << 30
 _AT_ONCE = 1 << 18

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.answer_match import AnswerFinder
 from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.split import Layout, Split, file_below

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.file_text import MOST_BYTES, read_text
 
 _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.csv_file import read_records
 from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.own import OwnReader
 from mate_cli.tables.split import Layout, Split

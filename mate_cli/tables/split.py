@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.table import Example
 
 

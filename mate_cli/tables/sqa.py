@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from mate_cli.errors import UserError, named, shown
+from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.csv_file import read_records, read_table
 from mate_cli.tables.file_text import has_half_character
 from mate_cli.tables.split import Layout, Split, file_below

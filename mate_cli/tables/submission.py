@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from mate_cli.errors import UserError, named, shown
+from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.hybridqa import Gold
 from mate_cli.tables.json_file import JsonObject, read_json
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.csv_file import read_table
 from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.split import Layout, Split, file_below

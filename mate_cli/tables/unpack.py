@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.split import file_below
 
 _MOST_FILES = 200_000

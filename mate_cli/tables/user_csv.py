@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
-from mate_cli.errors import UserError, named
+from mate_cli.system.errors import UserError, named
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.user_limits import MAX_BYTES, check_size
 

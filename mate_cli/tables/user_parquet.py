@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mate_cli.errors import UserError, named, shown
+from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_csv import read_csv
 from mate_cli.tables.user_html import read_html

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 from urllib.parse import unquote
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.json_file import JsonObject
 from mate_cli.tables.table import Cell, Table
 

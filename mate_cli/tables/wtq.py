@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from mate_cli.errors import UserError, shown
+from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.csv_file import read_records, read_table
 from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder

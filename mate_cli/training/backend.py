@@ -8,12 +8,15 @@ import torch
 
 from mate_cli.attention import Buckets, FixedShape
 from mate_cli.attention.autotune import autotune
-from mate_cli.config import ModelConfig, ScheduleConfig, TrainConfig, cache_folder
+from mate_cli.config.model import ModelConfig
+from mate_cli.config.paths import cache_folder
+from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator, layout_of
 from mate_cli.encoding.fixed import FixedCollator
-from mate_cli.errors import UserError
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
+from mate_cli.system.errors import UserError
 from mate_cli.training.devices import Devices
 
 _DROPPING = ("eager", "dense", "blocks", "bucketed")

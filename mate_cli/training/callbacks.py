@@ -17,12 +17,12 @@ from pytorch_lightning.trainer.states import TrainerFn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mate_cli.errors import UserError
 from mate_cli.models.weights import save_model
-from mate_cli.ranks import is_first_rank
-from mate_cli.stopping import STOP_SIGNALS
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.errors import UserError
+from mate_cli.system.ranks import is_first_rank
+from mate_cli.system.stopping import STOP_SIGNALS
 from mate_cli.training.module import TaskModule, ends_step, logs_step
-from mate_cli.training.run_folder import RunFolder
 
 
 class TrainingInterrupted(Exception):

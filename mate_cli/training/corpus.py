@@ -9,14 +9,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mate_cli.config import PathsConfig, TaskConfig, cache_folder
+from mate_cli.config.paths import PathsConfig, cache_folder
+from mate_cli.config.task import TaskConfig
 from mate_cli.encoding.corpus_builder import CorpusOptions, build_shards, fingerprint
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_example import MaskingOptions
 from mate_cli.encoding.masked_rows import ShardedCorpus
 from mate_cli.encoding.shards import ShardFolder, ShardRecord
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.corpus import Corpus
 
 _PAPER_TABLES = 6.2e6

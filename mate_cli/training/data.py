@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 from torch.utils.data import DataLoader, Subset
 
 from mate_cli.encoding.batch import Batch, Collator
-from mate_cli.stopping import leave_stopping_to_parent
+from mate_cli.system.stopping import leave_stopping_to_parent
 from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
 
 

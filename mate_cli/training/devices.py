@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from mate_cli.config import HardwareConfig
-from mate_cli.errors import UserError
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.system.errors import UserError
 from mate_cli.training import xla
 
 
@@ -47,7 +47,8 @@ class Devices:
 
     def trainer_arguments(self) -> dict[str, Any]:
         if self.device_type == "xla":
-            return xla.trainer_arguments(self)
+            replicas = self.world_size if self.replicas else 1
+            return xla.trainer_arguments(self.accelerator == "xla_cpu", self.devices, replicas, self.precision)
         return {
             "accelerator": self.accelerator,
             "devices": self.devices,

@@ -19,16 +19,20 @@ from typing import Any
 
 import yaml
 
-from mate_cli import schema
-from mate_cli.config import LoggerConfig, PathsConfig, TrainConfig, active_schedule, to_plain
+from mate_cli.config import schema
+from mate_cli.config.logger import LoggerConfig
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.plain import to_plain
+from mate_cli.config.task import active_schedule
+from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
 from mate_cli.models.checkpoint import written_whole
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model, write_model
+from mate_cli.runs.folder import RunFolder, read_record
+from mate_cli.system.errors import UserError
 from mate_cli.tasks.table_qa import OPERATORS
-from mate_cli.training.run_folder import RunFolder, read_record
 
 _LABELS = {0: "refuted", 1: "entailed"}
 

@@ -13,10 +13,10 @@ from pytorch_lightning.callbacks import Callback
 from safetensors.torch import save_file
 from torch import Tensor
 
-from mate_cli.errors import UserError
-from mate_cli.files import replacing, write_json
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import replacing, write_json
 from mate_cli.training.module import TaskModule, logs_step
-from mate_cli.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from mate_cli.encoding.batch import Batch

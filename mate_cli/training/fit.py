@@ -16,9 +16,15 @@ import pytorch_lightning as pl
 import torch
 from rich.console import Console
 
-from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule, cache_folder, to_plain
-from mate_cli.errors import Preempted, UserError, disk_reason
-from mate_cli.ranks import is_first_rank
+from mate_cli.config.paths import cache_folder
+from mate_cli.config.plain import to_plain
+from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.train import TrainConfig
+from mate_cli.runs.folder import FollowedFolder, RunFolder
+from mate_cli.runs.identity import run_path
+from mate_cli.runs.parent import check_parent, origin_of
+from mate_cli.system.errors import Preempted, UserError, disk_reason
+from mate_cli.system.ranks import is_first_rank
 from mate_cli.training.backend import collator_for, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted, check_state
 from mate_cli.training.cost import describe_cost, training_flops
@@ -29,9 +35,7 @@ from mate_cli.training.finite import FiniteLoss
 from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import Optimization, TaskModule
-from mate_cli.training.parent import check_parent, origin_of
 from mate_cli.training.rows import check_data, open_rows
-from mate_cli.training.run_folder import FollowedFolder, RunFolder, run_path
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of

@@ -7,9 +7,9 @@ from typing import Any
 
 from mate_cli.attention import FixedShape, widest_shape
 from mate_cli.attention.blocks import BLOCK, window_needed
-from mate_cli.config import TaskConfig
+from mate_cli.config.task import TaskConfig
 from mate_cli.encoding.batch import layout_of
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 
 FIXED_KINDS = ("cell_selection", "entailment", "masked_language")
 """Kinds of task whose losses have one shape; the others count spans, columns or numbers of each batch."""

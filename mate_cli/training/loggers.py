@@ -11,9 +11,12 @@ from typing import Any
 
 from pytorch_lightning.loggers import Logger
 
-from mate_cli.config import TrainConfig, to_plain
-from mate_cli.errors import UserError
-from mate_cli.training.run_folder import RunFolder, run_group
+from mate_cli.config.plain import to_plain
+from mate_cli.config.train import TrainConfig
+from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.identity import run_group
+from mate_cli.system.distribution import install_command
+from mate_cli.system.errors import UserError
 
 
 def check_logger(config: TrainConfig) -> None:
@@ -22,7 +25,7 @@ def check_logger(config: TrainConfig) -> None:
         UserError: the library that the logger writes with is not installed.
     """
     if config.logger.name == "tensorboard" and importlib.util.find_spec("tensorboard") is None:
-        raise UserError('logger=tensorboard needs TensorBoard: pip install "mate-cli[tensorboard]"')
+        raise UserError(f"logger=tensorboard needs TensorBoard: {install_command('tensorboard')}")
 
 
 def loggers(config: TrainConfig, folder: RunFolder) -> list[Logger]:

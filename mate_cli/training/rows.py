@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from mate_cli.config import ScheduleConfig, TrainConfig
+from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
 from mate_cli.encoding.source import DrawnSource

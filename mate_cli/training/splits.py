@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from mate_cli.config import PathsConfig, ScheduleConfig, TaskConfig, cache_folder
+from mate_cli.config.paths import PathsConfig, cache_folder
+from mate_cli.config.task import ScheduleConfig, TaskConfig
 from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.source import DataSource, SplitSource, content_hash
-from mate_cli.errors import UserError, disk_reason
-from mate_cli.files import made_once
+from mate_cli.encoding.source import DataSource, SplitSource
 from mate_cli.models.configuration import MateConfig
+from mate_cli.system.errors import UserError, disk_reason
+from mate_cli.system.files import content_hash, made_once
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
 from mate_cli.tables.readers import READERS

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from mate_cli.config import BackboneConfig, ModelConfig, ScheduleConfig, TrainConfig
+from mate_cli.config.model import BackboneConfig, ModelConfig
+from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
 from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import MODELS, hub_folder, load_weights, package_folder
-from mate_cli.training.parent import parent_run
+from mate_cli.runs.parent import parent_run
+from mate_cli.system.errors import UserError
 from mate_cli.training.tasks import task_of
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mate_cli.config_task import ScheduleConfig, TaskConfig
+from mate_cli.config.task import ScheduleConfig, TaskConfig
 from mate_cli.tables.reading import TrainingCells
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.tasks.entailment import EntailmentTask

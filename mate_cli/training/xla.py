@@ -22,13 +22,13 @@ from pytorch_lightning.plugins import XLAPrecision
 from pytorch_lightning.strategies import XLAStrategy
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
-from mate_cli.errors import UserError
+from mate_cli.system.distribution import install_command
+from mate_cli.system.errors import UserError
 
 if TYPE_CHECKING:
-    from mate_cli.config import HardwareConfig
-    from mate_cli.training.devices import Devices
+    from mate_cli.config.hardware import HardwareConfig
 
-_ENVIRONMENT = "an environment of its own, `pip install 'mate-cli[tpu]'` in a fresh one (docs/tpu.md)"
+_ENVIRONMENT = f"a fresh environment of its own: {install_command('tpu')} (docs/tpu.md)"
 
 
 def check_xla(hardware: HardwareConfig) -> None:
@@ -217,14 +217,18 @@ class SyncEachBatch(pl.Callback):
         torch_xla.sync()
 
 
-def trainer_arguments(devices: Devices) -> dict[str, Any]:
-    """What ``pl.Trainer`` needs for them; how many machines there are, the runtime knows."""
-    mixed = devices.precision == "bf16-mixed"
+def trainer_arguments(on_processor: bool, devices: int, replicas: int, precision: str) -> dict[str, Any]:
+    """Arguments of ``pl.Trainer`` for XLA devices; the runtime knows how many machines there are.
+
+    Args:
+        on_processor: use torch-xla's processor, not a TPU.
+        devices: per machine; replicas: over all machines, 1 where a single device works alone.
+    """
     return {
-        "accelerator": XLAProcessor() if devices.accelerator == "xla_cpu" else "tpu",
-        "devices": devices.devices,
-        "strategy": Replicas(devices.world_size) if devices.replicas else "auto",
-        "plugins": [MixedPrecision()] if mixed else None,
+        "accelerator": XLAProcessor() if on_processor else "tpu",
+        "devices": devices,
+        "strategy": Replicas(replicas) if replicas > 1 else "auto",
+        "plugins": [MixedPrecision()] if precision == "bf16-mixed" else None,
     }
 
 

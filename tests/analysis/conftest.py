@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 from mate_cli.metrics.hybridqa import exact_match, f1
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.table import Coordinate, Example

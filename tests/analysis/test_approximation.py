@@ -18,7 +18,7 @@ from mate_cli.analysis.approximation import (
     head_masks,
     random_map,
 )
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 
 
 def test_the_network_is_the_smallest_that_the_theorem_speaks_of():

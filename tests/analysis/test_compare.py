@@ -9,10 +9,10 @@ import pytest
 
 from mate_cli.analysis.compare import compare
 from mate_cli.analysis.outcomes import open_outcomes
-from mate_cli.catalogue import options
-from mate_cli.cli import main
-from mate_cli.config import PathsConfig
-from tests.test_config import FROM_A_RUN
+from mate_cli.cli.main import main
+from mate_cli.config.catalogue import options
+from mate_cli.config.paths import PathsConfig
+from tests.config.test_config import FROM_A_RUN
 from tests.training.conftest import TINY
 
 ABLATIONS = [option.name for option in options("ablation") if option.name not in FROM_A_RUN]

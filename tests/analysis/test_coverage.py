@@ -13,7 +13,7 @@ from mate_cli.analysis.coverage import SHAPES, Document, count_coverage, coverag
 from mate_cli.analysis.layouts import table_layout
 from mate_cli.attention import Buckets
 from mate_cli.attention.bucketed import bucketed_plan
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 from mate_cli.reporting.coverage import coverage_markdown
 
 

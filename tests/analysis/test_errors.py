@@ -11,11 +11,11 @@ import pytest
 
 from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer, sample_errors
 from mate_cli.analysis.outcomes import open_outcomes
-from mate_cli.cli import main
-from mate_cli.config import PathsConfig
-from mate_cli.errors import UserError
+from mate_cli.cli.main import main
+from mate_cli.config.paths import PathsConfig
 from mate_cli.reporting.error_page import MAX_ROWS, error_page, rows_to_show
 from mate_cli.reporting.errors import TO_ANNOTATE
+from mate_cli.system.errors import UserError
 from mate_cli.tables.hybridqa import LAYOUT
 from mate_cli.tables.table import Cell, Example, Table
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from transformers import TapasConfig, TapasModel
 
 from mate_cli.analysis.flow import TARGETS, Target, aims, attention_flow, count_pairs, uniform_flow
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 from mate_cli.encoding.batch import Collator
-from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
 from mate_cli.reporting.flow import FlowReport, distance, flow_markdown
 from mate_cli.reporting.published import FLOW_ATTENTION, FLOW_UNIFORM
+from mate_cli.system.errors import UserError
 from tests.models.conftest import SMALL, table_ids
 from tests.models.test_against_huggingface import SHARED_FIELDS
 from tests.training.made_runs import make_bert, make_run

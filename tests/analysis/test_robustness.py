@@ -9,10 +9,12 @@ from rich.console import Console
 
 from mate_cli.analysis import robustness as module
 from mate_cli.analysis.robustness import JudgedRun, is_right, is_same, robustness
-from mate_cli.cli import main
-from mate_cli.config import HardwareConfig, PathsConfig, load_run_config
-from mate_cli.errors import UserError
+from mate_cli.cli.main import main
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.paths import PathsConfig
 from mate_cli.metrics.wtq import values_of
+from mate_cli.runs.folder import load_run_config
+from mate_cli.system.errors import UserError
 from mate_cli.tables.perturb import Perturbation, arrangements
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.tasks.cell_selection import CellPrediction

@@ -13,9 +13,10 @@ import yaml
 from mate_cli.analysis.compare import compare
 from mate_cli.analysis.outcomes import TableOutcomes, open_outcomes
 from mate_cli.analysis.table_errors import MISTAKES, sample_table_errors
-from mate_cli.cli import main
-from mate_cli.config import PathsConfig, to_plain
-from mate_cli.errors import UserError
+from mate_cli.cli.main import main
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.plain import to_plain
+from mate_cli.system.errors import UserError
 from mate_cli.tables.readers import READERS
 from mate_cli.tables.table import Example
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq

@@ -22,7 +22,7 @@ from mate_cli.attention import (
 )
 from mate_cli.attention.eager import eager_probabilities, probabilities
 from mate_cli.attention.lines import ragged_plan
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout, layouts
 
 MERGED = "ragged, question apart"

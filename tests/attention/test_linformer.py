@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 
 from mate_cli.attention.linformer import LinformerPlanner, attend_linformer
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from tests.attention.test_backends import document, layout, layouts
 
 HEADS, HEAD_DIM, LONGEST, K = 2, 4, 160, 5

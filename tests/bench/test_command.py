@@ -14,7 +14,7 @@ import pytest
 from mate_cli.bench import run as bench_run
 from mate_cli.bench.memory import MemoryServer
 from mate_cli.bench.point import Point
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 
 TINY = ("sizes=[tiny]", "suite.rounds=3", "device=cpu", "threads=1")
 

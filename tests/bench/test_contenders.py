@@ -9,10 +9,10 @@ from mate_cli.bench.contenders import REFERENCES, Model, contender, contenders
 from mate_cli.bench.point import Point, wanted_points
 from mate_cli.bench.run import resolve_device, with_names
 from mate_cli.bench.work import make_work
-from mate_cli.catalogue import options
-from mate_cli.config_bench import BenchConfig, GridConfig, SuiteConfig
-from mate_cli.errors import UserError
+from mate_cli.config.bench import BenchConfig, GridConfig, SuiteConfig
+from mate_cli.config.catalogue import options
 from mate_cli.models import variants
+from mate_cli.system.errors import UserError
 
 POINT = Point("tiny", 2, "mixed", 128, 2, "training", "fp32", "cpu")
 

@@ -7,8 +7,8 @@ import pytest
 
 from mate_cli.bench.layouts import documents, packed, table_layout
 from mate_cli.bench.point import SIZES, Point
-from mate_cli.config_bench import LAYOUTS
-from mate_cli.config_bench import SIZES as SIZE_NAMES
+from mate_cli.config.bench import LAYOUTS
+from mate_cli.config.bench import SIZES as SIZE_NAMES
 
 
 def point(layout: str, length: int, batch: int = 1) -> Point:

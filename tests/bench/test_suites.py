@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 
-from mate_cli import config
 from mate_cli.bench.goals import GOALS
 from mate_cli.bench.point import wanted_points
 from mate_cli.bench.run import with_names
-from mate_cli.catalogue import options
-from mate_cli.config_bench import BenchConfig
-from mate_cli.config_rules import problems
-from mate_cli.diagnosis import register_schemas, typed
+from mate_cli.cli.diagnosis import register_schemas, typed
+from mate_cli.config.bench import BenchConfig
+from mate_cli.config.catalogue import options
+from mate_cli.config.rules import problems
+from mate_cli.config.shipped import conf_folder
 
 SUITES = [option.name for option in options("suite")]
 
 
 def suite(name: str) -> BenchConfig:
     register_schemas()
-    with initialize_config_dir(str(config.conf_folder()), version_base="1.3"):
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         composed = typed(compose("bench", [f"suite={name}"]))
     assert isinstance(composed, BenchConfig)
     return composed

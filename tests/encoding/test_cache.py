@@ -17,9 +17,9 @@ from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import ARRAYS, EncodingOptions
-from mate_cli.encoding.source import content_hash
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import content_hash
 from mate_cli.tables.split import Split
 from mate_cli.tables.table import Cell, Example, Table
 from tests.encoding.conftest import die

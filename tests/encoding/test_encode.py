@@ -14,7 +14,7 @@ from mate_cli.encoding.encode import encode
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.encoding.truncation import pieces_per_cell
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.columns import EQUAL, GREATER, LESS, ColumnValues, column_values
 from mate_cli.tables.table import Cell, Example, Table
 

@@ -17,7 +17,7 @@ from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import ARRAYS, Encoded, EncodingOptions, Features
 from mate_cli.encoding.report import outcome_of, summarise
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Example, Table
 from tests.encoding.test_cache import Source, make_examples
 from tests.encoding.test_encode import examples

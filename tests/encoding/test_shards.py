@@ -18,12 +18,12 @@ from mate_cli.encoding.masked_rows import HeldOut, MaskedStream, PassOrder, Shar
 from mate_cli.encoding.shards import Manifest, ShardFolder, ShardRecord
 from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
-from mate_cli.files import LOCK
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import LOCK
 from mate_cli.tables.corpus import Corpus, CorpusTable
 from mate_cli.tables.held_out import page_hashes
 from tests.encoding.conftest import die
-from tests.test_files import file_size_limit
+from tests.system.test_files import file_size_limit
 
 SMALL = CorpusOptions(files=7)
 TABLES = 40

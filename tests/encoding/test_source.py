@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli import config_task
-from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource, content_hash
+from mate_cli.config import task
+from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource
+from mate_cli.system.files import content_hash
 from mate_cli.tables.readers import READERS
 from mate_cli.tables.statements.reader import StatementReader
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq
@@ -18,9 +19,9 @@ _RELEASES = {"sqa": write_sqa, "wtq": write_wtq, "tabfact": write_tabfact}
 
 
 def test_every_reader_that_can_be_configured_is_there() -> None:
-    assert (*READERS, "corpus") == config_task.READERS  # a corpus has tables, and no questions to read
+    assert (*READERS, "corpus") == task.READERS  # a corpus has tables, and no questions to read
     for reader in READERS.values():
-        splits = () if isinstance(reader, StatementReader) else config_task.SPLITS
+        splits = () if isinstance(reader, StatementReader) else task.SPLITS
         assert tuple(reader.LAYOUT.questions) == splits
 
 

@@ -140,7 +140,7 @@ def _run(words: Sequence[str], environment: Mapping[str, str], out: int) -> None
     try:
         from hydra.core.global_hydra import GlobalHydra
 
-        from mate_cli.cli import main
+        from mate_cli.cli.main import main
 
         os.setsid()
         os.environ.update(environment)

@@ -13,7 +13,7 @@ import pytest
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.features import EncodingOptions, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.tables.user_table import read_table
 from tests.fuzz.targets import TARGETS, BrokenTable, Target

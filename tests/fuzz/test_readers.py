@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from tests.fuzz.mutations import EDITS, Edit
 from tests.fuzz.targets import TARGETS, BrokenTable, Target
 

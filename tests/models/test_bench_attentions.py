@@ -15,7 +15,7 @@ from mate_cli.attention import Layout
 from mate_cli.attention.global_local import GlobalLocalPlanner, random_blocks
 from mate_cli.attention.lsh import LshPlanner, hash_digits
 from mate_cli.attention.relative import relative_plan
-from mate_cli.config_model import BENCH_HEADS, HEADS
+from mate_cli.config.model import BENCH_HEADS, HEADS
 from mate_cli.models.bigbird import BigBirdAttention
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.etc import EtcAttention

@@ -22,12 +22,12 @@ from transformers import (
     TapasModel,
 )
 
-from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.checkpoint import read_tensors
 from mate_cli.models.config_file import read_config
 from mate_cli.models.model import MateModel, MatePreTrainedModel
 from mate_cli.models.weights import MODELS, LoadReport, load_weights, save_model
+from mate_cli.system.errors import UserError
 from tests.models.conftest import SMALL
 
 HF = {"attn_implementation": "eager"}

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from mate_cli.encoding.batch import Batch, Collator
-from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import HEADS, MateConfig
 from mate_cli.models.table_qa import grid_of
 from mate_cli.models.variants import make_planner
 from mate_cli.models.weights import MODELS, load_model, save_model
+from mate_cli.system.errors import UserError
 from mate_cli.tasks.entailment import Entailment, EntailmentTask
 from mate_cli.tasks.table_qa import TableQA, batch_grid
 from mate_cli.tasks.task import Task

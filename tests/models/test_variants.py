@@ -9,9 +9,8 @@ import pytest
 import torch
 from transformers import TapasConfig, TapasModel
 
-from mate_cli import config_model as command_line
 from mate_cli.attention.table_etc import LABELS
-from mate_cli.errors import UserError
+from mate_cli.config import model as command_line
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import HEADS, MateConfig
@@ -19,6 +18,7 @@ from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.model import MateModel
 from mate_cli.models.variants import VARIANTS
 from mate_cli.models.weights import load_model, load_weights, package_folder, save_model
+from mate_cli.system.errors import UserError
 
 SMALL_VARIANT = {"linformer_tokens": 80, "linformer_k": 7, "table_etc_radius": 5}
 

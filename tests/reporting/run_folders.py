@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mate_cli.training.run_folder import RunFolder
+from mate_cli.runs.folder import RunFolder
 
 
 def write_run(

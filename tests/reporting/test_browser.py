@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mate_cli.cli import main
-from mate_cli.config import to_plain
+from mate_cli.cli.main import main
+from mate_cli.config.plain import to_plain
+from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
-from tests.test_config import train_config
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "build" / "screenshots"

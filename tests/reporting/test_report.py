@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from mate_cli.cli import main
-from mate_cli.config import to_plain
+from mate_cli.cli.main import main
+from mate_cli.config.plain import to_plain
 from mate_cli.reporting.run_figures import averaged, learning_curves, score_picture
-from mate_cli.reporting.run_records import read_runs
+from mate_cli.runs.records import read_runs
+from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
-from tests.test_config import train_config
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; {{ 7 * 7 }} $x$"
 VOID = {"meta", "img", "br", "hr"}

@@ -14,16 +14,19 @@ from typing import Any
 
 import pytest
 
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 from mate_cli.commands import runs as command
-from mate_cli.config import RunsConfig, config_hash, to_plain
-from mate_cli.errors import UserError
-from mate_cli.files import write_json
-from mate_cli.reporting.run_records import read_run, read_runs, value_at
+from mate_cli.config.plain import to_plain
+from mate_cli.config.runs import RunsConfig
 from mate_cli.reporting.runs import chosen_runs, compared, remove_run
-from mate_cli.training.run_folder import RunFolder, _git_state, read_record
+from mate_cli.runs.folder import RunFolder, read_record
+from mate_cli.runs.identity import config_hash
+from mate_cli.runs.provenance import _git_state
+from mate_cli.runs.records import read_run, read_runs, value_at
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import write_json
+from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
-from tests.test_config import train_config
 
 Mate = Callable[..., int]
 

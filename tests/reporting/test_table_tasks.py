@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from mate_cli.inference.evaluations import DenotationEvaluation, EntailmentEvaluation, SequenceEvaluation
 from mate_cli.reporting.evaluation import report_of
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.tasks.entailment import Entailment
 from mate_cli.tasks.table_qa import TableAnswer
-from mate_cli.training.evaluations import DenotationEvaluation, EntailmentEvaluation, SequenceEvaluation
 
 NUMBERS = ("10", "20", "30", "40")
 TABLE = Table(

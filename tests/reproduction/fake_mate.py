@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mate_cli.config import TrainConfig, to_plain
-from mate_cli.encoding.source import content_hash
-from mate_cli.files import write_json
+from mate_cli.config.plain import to_plain
+from mate_cli.config.train import TrainConfig
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.files import content_hash, write_json
 from mate_cli.training.fit import run_path
-from mate_cli.training.run_folder import RunFolder
+from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
-from tests.test_config import train_config
 
 Score = Callable[[TrainConfig], float]
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli import schema
-from mate_cli.catalogue import options
-from mate_cli.config import TrainConfig
-from mate_cli.errors import UserError
+from mate_cli.config import schema
+from mate_cli.config.catalogue import options, reproduce_folder
+from mate_cli.config.train import TrainConfig
 from mate_cli.reporting.published import HYBRIDQA
 from mate_cli.reproduction.experiment import (
     Chain,
@@ -20,8 +19,8 @@ from mate_cli.reproduction.experiment import (
     Stages,
     chosen_experiments,
     read_experiment,
-    reproduce_folder,
 )
+from mate_cli.system.errors import UserError
 
 EXPERIMENTS = {experiment.name: experiment for experiment in chosen_experiments("all")}
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.cli import main
-from mate_cli.reproduction.experiment import Experiment, Published, experiment_names, read_experiment, reproduce_folder
+from mate_cli.cli.main import main
+from mate_cli.config.catalogue import experiment_names, reproduce_folder
+from mate_cli.reproduction.experiment import Experiment, Published, read_experiment
 from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow
 from mate_cli.reproduction.report import outcome_latex
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from mate_cli.config_model import BackboneConfig
-from mate_cli.config_paths import PathsConfig
-from mate_cli.config_reproduce import DataConfig, ReproduceConfig
-from mate_cli.files import write_json
-from mate_cli.reproduction.experiment import read_experiment, reproduce_folder
+from mate_cli.config.catalogue import reproduce_folder
+from mate_cli.config.model import BackboneConfig
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.reproduce import DataConfig, ReproduceConfig
+from mate_cli.reproduction.experiment import read_experiment
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, bench_numbers, flow_numbers, outcome
 from mate_cli.reproduction.plan import wanted_steps
 from mate_cli.reproduction.report import caption_of, outcome_grid
+from mate_cli.system.files import write_json
 
 BENCH = {
     "finished": True,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.training.run_folder import RunFolder
+from mate_cli.runs.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("what=ratio", "only=1:1", "schedule=smoke", "backbone=tiny", "words=hardware=cpu")

@@ -11,19 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.cli import main
-from mate_cli.config_model import BackboneConfig
-from mate_cli.config_paths import PathsConfig
-from mate_cli.config_reproduce import DataConfig, ReproduceConfig
-from mate_cli.errors import UserError
-from mate_cli.files import write_json
+from mate_cli.cli.main import main
+from mate_cli.config.catalogue import reproduce_folder
+from mate_cli.config.model import BackboneConfig
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.reproduce import DataConfig, ReproduceConfig
 from mate_cli.reproduction.carry_out import carry_out, raise_failures
-from mate_cli.reproduction.experiment import Experiment, read_experiment, reproduce_folder
+from mate_cli.reproduction.experiment import Experiment, read_experiment
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
 from mate_cli.reproduction.plan import plan, wanted_steps
 from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_latex, outcome_markdown
-from mate_cli.training.run_folder import RunFolder, read_record
+from mate_cli.runs.folder import RunFolder, read_record
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import write_json
 from tests.reproduction.fake_mate import WEIGHTS, FakeMate
 
 MATE = "train mlm mate"

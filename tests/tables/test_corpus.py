@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.corpus import Broken, Corpus, CorpusTable
 
 _WIKIPEDIA: dict[str, Any] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables import download
 from mate_cli.tables.download import fetch, fetch_release, release_folder
 from mate_cli.tables.readers import READERS

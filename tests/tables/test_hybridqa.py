@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.split import Split
 from mate_cli.tables.split_statistics import statistics

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.own import OwnReader
 from mate_cli.tables.readers import split_of
 

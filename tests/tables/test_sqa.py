@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.sqa import LAYOUT, read_split, split_files
 from tests.tables.releases import SQA_HEADER, SQA_ROWS, SQA_TABLE, write, write_sqa
 

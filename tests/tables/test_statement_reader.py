@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.encoding.source import DataSource, content_hash
-from mate_cli.errors import UserError
+from mate_cli.encoding.source import DataSource
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import content_hash
 from mate_cli.tables.readers import READERS
 from mate_cli.tables.statements import reader
 from mate_cli.tables.statements.reader import held_out_pages

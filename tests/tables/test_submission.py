@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.hybridqa import Gold
 from mate_cli.tables.submission import read_reference, read_submission, submission_text
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.split_statistics import statistics
 from mate_cli.tables.tabfact import LAYOUT, read_split, split_files
 from tests.tables.releases import write, write_tabfact

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.user_csv import read_csv
 from mate_cli.tables.user_limits import MAX_BYTES, MAX_ROWS
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.user_frame import frame_table
 from mate_cli.tables.user_parquet import read_parquet
 

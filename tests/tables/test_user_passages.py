@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.user_passages import linked, matched_passages, read_passages
 

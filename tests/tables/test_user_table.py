@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables import user_limits
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_table import read_table

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.split_statistics import statistics
 from mate_cli.tables.supervision import NOT_ALL_FOUND, NOT_FOUND, SEVERAL_CELLS
 from mate_cli.tables.wtq import LAYOUT, read_split, split_files

@@ -21,7 +21,7 @@ def cache(tmp_path_factory):
 
 def train_once(tmp_path_factory, cache, *words):
     """The folder, empty before, in which ``mate train`` has run with these words; for fixtures that tests share."""
-    from mate_cli.cli import main
+    from mate_cli.cli.main import main
 
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
@@ -34,7 +34,7 @@ def train_once(tmp_path_factory, cache, *words):
 @pytest.fixture
 def mate(tmp_path, cache, monkeypatch):
     """Call ``mate`` in this process, in an empty folder; returns the exit code."""
-    from mate_cli.cli import main
+    from mate_cli.cli.main import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MATE_CACHE", str(cache))

@@ -8,12 +8,13 @@ import torch
 from rich.console import Console
 from transformers import BertConfig, BertModel
 
-from mate_cli.config import active_schedule, to_plain
+from mate_cli.config.plain import to_plain
+from mate_cli.config.task import active_schedule
 from mate_cli.models.weights import package_folder, save_model
-from mate_cli.training.parent import origin_of
-from mate_cli.training.run_folder import RunFolder
+from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.parent import origin_of
 from mate_cli.training.starting_model import starting_model
-from tests.test_config import train_config
+from tests.config.test_config import train_config
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
 WIDE = {"initializer_range": 0.2}  # attention that is far from uniform

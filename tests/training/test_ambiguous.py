@@ -9,7 +9,7 @@ import pytest
 from datasets import Dataset
 from rich.console import Console
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.training.splits import without_ambiguous
 
 CANDIDATES = [[], [1], [1, 1], [0, 2, 3], [4]]

@@ -9,14 +9,15 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from mate_cli.config import active_schedule
-from mate_cli.encoding.source import content_hash
-from mate_cli.errors import UserError
+from mate_cli.config.task import active_schedule
+from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.identity import run_path
+from mate_cli.runs.parent import check_parent, origin_of
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import content_hash
 from mate_cli.training.fit import train
-from mate_cli.training.parent import check_parent, origin_of
-from mate_cli.training.run_folder import RunFolder, run_path
 from mate_cli.training.starting_model import starting_model
-from tests.test_config import train_config
+from tests.config.test_config import train_config
 from tests.training.made_runs import QUIET, make_bert, make_run
 
 WORDS = "tapas.embeddings.word_embeddings.weight"

@@ -10,11 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.config import HardwareConfig
-from mate_cli.errors import UserError
-from mate_cli.ranks import is_first_rank
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.runs.folder import FollowedFolder, RunFolder
+from mate_cli.system.errors import UserError
+from mate_cli.system.ranks import is_first_rank
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
-from mate_cli.training.run_folder import FollowedFolder, RunFolder
 
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID")
 CPU = HardwareConfig(name="cpu", accelerator="cpu", devices=1, micro_batch=4)

@@ -11,14 +11,16 @@ import torch
 from hydra import compose, initialize_config_dir
 from rich.console import Console
 
-from mate_cli import config as settings
-from mate_cli.catalogue import options
-from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule
-from mate_cli.config_model import BENCH_HEADS
-from mate_cli.diagnosis import register_schemas, typed
+from mate_cli.cli.diagnosis import register_schemas, typed
+from mate_cli.config.catalogue import options
+from mate_cli.config.model import BENCH_HEADS
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.shipped import conf_folder
+from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tasks.cell_selection import CellSelection, candidates_of, cell_loss
 from mate_cli.training.backend import collator_for, training_backend
@@ -37,14 +39,14 @@ def test_there_are_nine():
 
 def composed(*overrides: str) -> TrainConfig:
     register_schemas()
-    with initialize_config_dir(str(settings.conf_folder()), version_base="1.3"):
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         return typed(compose("train", list(overrides)))
 
 
 @pytest.fixture(scope="module")
 def eight(cache):
     """Examples from all over the sample with one candidate each: with two, the loss of the paper ends at log 2."""
-    paths = settings.PathsConfig(cache=str(cache))
+    paths = PathsConfig(cache=str(cache))
     folder = data_folder(composed().task, None, paths)
     found = [example for example in read_split(folder, "train").examples if len(example.candidates) == 1]
     return found[:: len(found) // 8][:8]

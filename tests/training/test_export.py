@@ -15,14 +15,14 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from mate_cli.commands import export
-from mate_cli.config import ExportConfig, load_run_config
+from mate_cli.config.commands import ExportConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
 from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MateModel
-from mate_cli.training.run_folder import RunFolder
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
 from tests.models.conftest import table_ids
-from tests.test_files import file_size_limit
+from tests.system.test_files import file_size_limit
 from tests.training.made_runs import make_bert, make_run
 
 FILES = {"README.md", "config.json", "config.yaml", "model.safetensors", "tokenizer_config.json", "vocab.txt"}

@@ -17,15 +17,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from mate_cli import files
-from mate_cli.config import PathsConfig, TaskConfig
-from mate_cli.errors import UserError
-from mate_cli.files import hold
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import TaskConfig
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system import files
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import hold
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training.callbacks import ProgressReport
-from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_folder
-from tests.test_files import file_size_limit
+from tests.system.test_files import file_size_limit
 from tests.training.conftest import TINY, fast, train_once
 
 Mate = Callable[..., int]

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file
 from torch.nn import functional as F
 
-from mate_cli.config import active_schedule
+from mate_cli.config.task import active_schedule
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import MaskedStream
 from mate_cli.training.backend import collator_for

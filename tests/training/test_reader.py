@@ -12,17 +12,19 @@ import pytest
 import torch
 from rich.console import Console
 
-from mate_cli.config import HardwareConfig, PathsConfig, ScheduleConfig, active_schedule, load_run_config
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.encoding.encode import encode, reading_row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.errors import UserError
+from mate_cli.inference.reading import read_examples
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.reading import reading_example, reading_examples, reading_text
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.training.backend import collator_for
 from mate_cli.training.module import TaskModule
-from mate_cli.training.reading import read_examples
-from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import data_folder, encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.tasks import task_of

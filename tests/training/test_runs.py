@@ -9,7 +9,7 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
-from mate_cli.reporting.run_records import read_run
+from mate_cli.runs.records import read_run
 from tests.training.conftest import TINY, train_once
 
 
@@ -52,7 +52,8 @@ def test_a_run_folder_is_enough(trained):
 
 def test_the_score_is_that_of_the_predictions(trained):
     """Counted again from the files, with nothing of ours but the sample's own questions."""
-    from mate_cli.config import PathsConfig, load_run_config
+    from mate_cli.config.paths import PathsConfig
+    from mate_cli.runs.folder import load_run_config
     from mate_cli.tables.hybridqa import read_split
     from mate_cli.training.splits import data_folder
 

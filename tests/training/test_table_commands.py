@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from mate_cli.cli import main
+from mate_cli.cli.main import main
 from mate_cli.tables.sqa import read_split
 from mate_cli.tasks.table_qa import TableAnswer
 from tests.tables.releases import write, write_sqa, write_tabfact, write_wtq
@@ -87,7 +87,7 @@ def test_a_submission_against_something_else_is_one_line(mate, runs, capsys, pre
 
 def test_each_question_is_told_what_was_answered_before(mate, runs, monkeypatch):
     """A model that always chooses the last cell: every second question of a conversation is told of that one."""
-    from mate_cli.training import conversations
+    from mate_cli.inference import conversations
 
     told = {}
 
@@ -143,7 +143,7 @@ def test_every_kind_of_run_answers(mate, runs, table, capsys):
 
 
 def test_a_conversation_goes_on_from_what_was_answered(mate, runs, table, capsys, monkeypatch):
-    from mate_cli.training.predict import Answerer
+    from mate_cli.inference.predict import Answerer
 
     heard = []
 

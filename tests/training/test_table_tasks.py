@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from mate_cli.config import ScheduleConfig, active_schedule
+from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer

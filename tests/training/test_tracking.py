@@ -38,7 +38,7 @@ def test_a_missing_library_is_named_before_anything_is_made(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "tensorboard" else find(name))
     assert mate("train", *TINY, "logger=tensorboard") == 2
     assert capsys.readouterr().err == (
-        'error: logger=tensorboard needs TensorBoard: pip install "mate-cli[tensorboard]"\n'
+        "error: logger=tensorboard needs TensorBoard: pip install '.[tensorboard]' in a clone of mate\n"
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.config import ScheduleConfig
+from mate_cli.config.task import ScheduleConfig
 from mate_cli.models.configuration import MateConfig
 from mate_cli.training.splits import encoding_options
 from tests.training.conftest import TINY

@@ -14,17 +14,17 @@ import torch
 from safetensors.torch import load_file
 
 from mate_cli.attention import widest_shape
-from mate_cli.config import ScheduleConfig, active_schedule
+from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.inference.evaluate import AskedRun
 from mate_cli.models.encoder import Intermediate
+from mate_cli.runs.folder import RunFolder
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training import fit
 from mate_cli.training.backend import collator_for
 from mate_cli.training.callbacks import Checkpoints
-from mate_cli.training.evaluate import AskedRun
 from mate_cli.training.module import TaskModule
-from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from tests.tables.releases import write_tabfact

@@ -11,15 +11,15 @@ from types import ModuleType
 import pytest
 from rich.console import Console
 
-from mate_cli.config import PathsConfig
-from mate_cli.config_hardware import ACCELERATORS
-from mate_cli.config_rules import problems
-from mate_cli.config_task import KINDS
-from mate_cli.errors import UserError
+from mate_cli.config.hardware import ACCELERATORS
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.rules import problems
+from mate_cli.config.task import KINDS
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.errors import UserError
 from mate_cli.training import fit, xla
 from mate_cli.training.devices import Devices, accumulation, resolve_devices
 from mate_cli.training.fixed_shape import FIXED_KINDS, check_fixed
-from mate_cli.training.run_folder import RunFolder
 from tests.training.test_every_model import composed
 
 REPLICAS = {"tpu_v3": 8, "tpu_v3_32": 32, "tpu_v4": 4, "tpu_v5e": 8, "tpu_v6e": 8}
@@ -58,7 +58,9 @@ def test_the_papers_batch_divides_among_the_replicas(name):
 @pytest.mark.parametrize("name", [*REPLICAS, "xla_cpu"])
 def test_no_torch_xla(name, monkeypatch):
     without(monkeypatch, "torch_xla")
-    with pytest.raises(UserError, match=rf"hardware={name} needs torch-xla.*mate-cli\[tpu\].*docs/tpu.md") as caught:
+    with pytest.raises(
+        UserError, match=rf"hardware={name} needs torch-xla.*pip install '\.\[tpu\]'.*docs/tpu.md"
+    ) as caught:
         resolve_devices(composed(f"hardware={name}").hardware)
     assert "\n" not in str(caught.value)
 
@@ -68,7 +70,7 @@ def test_a_torch_xla_of_another_torch(monkeypatch, tmp_path, processor):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "torch_xla", raising=False)
     monkeypatch.setenv("PJRT_DEVICE", "CPU")
-    with pytest.raises(UserError, match=r"does not fit torch .*undefined symbol.*mate-cli\[tpu\]"):
+    with pytest.raises(UserError, match=r"does not fit torch .*undefined symbol.*pip install .\.\[tpu\]"):
         resolve_devices(processor)
 
 

@@ -21,9 +21,10 @@ import torch
 from hydra import compose, initialize_config_dir
 from rich.console import Console
 
-from mate_cli.catalogue import conf_folder
-from mate_cli.config import ScheduleConfig, TrainConfig, active_schedule
-from mate_cli.diagnosis import register_schemas, typed
+from mate_cli.cli.diagnosis import register_schemas, typed
+from mate_cli.config.catalogue import conf_folder
+from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.tables import hybridqa, wtq

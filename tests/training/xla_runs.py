@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from mate_cli.runs.folder import RunFolder
 from mate_cli.training import fit
-from mate_cli.training.run_folder import RunFolder
 from mate_cli.training.xla import SyncEachBatch
 from tests.training.test_every_model import composed
 

@@ -17,9 +17,9 @@ import torch_xla.debug.metrics as metrics
 import torch_xla.runtime as xr
 from torch_xla.distributed import spmd
 
-from mate_cli import config as settings
 from mate_cli.attention import widest_shape
-from mate_cli.config import active_schedule
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import active_schedule
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -53,7 +53,7 @@ def main(cache: str) -> None:
     mesh = spmd.Mesh(np.arange(DEVICES), (DEVICES,), ("data",))
     config = composed("backbone=tiny", "schedule=smoke")
     model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
-    folder = data_folder(config.task, None, settings.PathsConfig(cache=cache))
+    folder = data_folder(config.task, None, PathsConfig(cache=cache))
     examples = [own for own in read_split(folder, "train").examples if len(own.candidates) == 1][:DEVICES]
     options = encoding_options(config.task, active_schedule(config), model.config)
     encoded = encode(examples, CellTokenizer(vocabulary), options)

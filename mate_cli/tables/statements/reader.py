@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mate_cli.errors import UserError
+from mate_cli.system.errors import UserError
 from mate_cli.tables.corpus import Broken, Corpus, CorpusTable
 from mate_cli.tables.held_out import are_held_out, page_hashes
 from mate_cli.tables.reading import release_seed

@@ -1,0 +1,92 @@
+"""What could come next on a command line of ``mate``: commands, groups and their options, keys and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mate_cli.cli.help import COMMANDS
+from mate_cli.config.catalogue import LISTED, default_option, experiment_names, options, schedules
+from mate_cli.config.commands import ROOTS
+from mate_cli.config.schema import Key, find, groups, keys
+
+FLAGS = ("--help", "--cfg", "--package", "--resolve", "--debug", "-m")
+SHELLS = ("bash", "zsh", "fish")
+LAUNCHER = "hydra/launcher"
+
+
+def candidates(line: str) -> list[str]:
+    """What the last word of a line, up to the cursor, could become; empty where it may be anything, a file say.
+
+    A candidate that ends in ``=`` or ``.`` waits for more of the same word.
+    """
+    words = line.split()[1:]
+    current = words.pop() if words and not line[-1].isspace() else ""
+    command = next((word for word in words if not word.startswith("-")), None)
+    found = _starts(current) if command is None else _continues(command, words, current)
+    return sorted({word for word in found if word.startswith(current)})
+
+
+def _starts(current: str) -> Sequence[str]:
+    return ("--help", "--version") if current.startswith("-") else COMMANDS
+
+
+def _continues(command: str, words: Sequence[str], current: str) -> Iterator[str]:
+    if current.startswith("-"):
+        yield from FLAGS
+    elif command == "ls":
+        yield from LISTED
+    elif command == "completion":
+        yield from SHELLS
+    elif command in ROOTS and "=" in current:
+        yield from _values(command, words, current)
+    elif command in ROOTS:
+        yield from _names(command, words, current)
+
+
+def _names(command: str, words: Sequence[str], current: str) -> Iterator[str]:
+    """Keys and groups, one step between dots at a time."""
+    if "-m" in words or "--multirun" in words:
+        yield f"{LAUNCHER}="
+    for group in groups(ROOTS[command]):
+        if group.startswith(current) and options(group):
+            yield f"{group}="
+    for name in _key_names(command, words, current):
+        step = name.find(".", len(current))
+        yield f"{name}=" if step < 0 else name[: step + 1]
+
+
+def _key_names(command: str, words: Sequence[str], current: str) -> Iterator[str]:
+    for key in keys(ROOTS[command]):
+        start, of_schedules, end = key.name.partition("*")
+        if not start.startswith(current[: len(start)]) or key.name.endswith(".name"):  # the option itself sets it
+            continue
+        names = _schedules(command, words) if of_schedules else ("",)
+        yield from (start + name + end for name in names)
+
+
+def _values(command: str, words: Sequence[str], current: str) -> Iterator[str]:
+    """Values of a key or options of a group; of several with commas between, the last is completed."""
+    name, _, value = current.partition("=")
+    before, comma, _ = value.rpartition(",")
+    key = find(ROOTS[command], name)
+    if name == LAUNCHER or name in groups(ROOTS[command]):
+        choices: Sequence[str] = [option.name for option in options(name)]
+    elif name == "schedule" and "task" in groups(ROOTS[command]):
+        choices = _schedules(command, words)
+    elif name == "what":
+        choices = (*experiment_names(), "all")
+    else:
+        choices = () if key is None else _choices(key)
+    opening = "[" if key is not None and key.is_list and not before else ""
+    yield from (f"{name}={before}{comma}{opening}{choice}" for choice in choices)
+
+
+def _choices(key: Key) -> Sequence[str]:
+    return ("true", "false") if key.type is bool else key.meaning.get("choices") or ()
+
+
+def _schedules(command: str, words: Sequence[str]) -> list[str]:
+    """The schedules of the task that the line names, or of the command's default."""
+    named = [word.removeprefix("task=") for word in words if word.startswith("task=")]
+    task = named[-1].split(",")[0] if named else default_option(command, "task")
+    return [option.name.partition(": ")[2] for option in schedules(task)]

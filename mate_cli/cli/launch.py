@@ -1,0 +1,189 @@
+"""The bridge to ``hydra.main``: checks and quotes the command line, then runs the job or the jobs of a sweep.
+
+Around each job the process is put into the state that Lightning's child processes need, and cleaned up
+afterwards, so that the next job of a sweep starts as the first one did.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from mate_cli.cli.overrides import Arguments
+    from mate_cli.cli.sweep.jobs import Ending, Job, Sweep
+
+# What Lightning tells its child processes; a job that leaves it behind misleads the next one.
+RANK_VARIABLES = ("LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
+
+
+def launch(command: str, words: list[str], debug: bool) -> None:
+    """Run ``mate COMMAND WORDS...`` through Hydra: one job, or with ``-m`` all jobs of a sweep.
+
+    When a job of a sweep fails, the others still run.
+
+    Raises:
+        UserError: mistakes in the words, all at once; or jobs of a sweep failed.
+    """
+    from mate_cli.cli.diagnosis import diagnose
+    from mate_cli.cli.overrides import quote, split
+    from mate_cli.config.commands import ROOTS
+    from mate_cli.system.errors import UserError
+    from mate_cli.system.stopping import SWEPT, stop_with_parent
+
+    if SWEPT in os.environ:
+        stop_with_parent()
+    arguments = split(words)
+    arguments.overrides = [quote(ROOTS[command], override) for override in arguments.overrides]
+    complete = not arguments.only_shows
+    if found := diagnose(command, arguments.overrides, arguments.multirun, complete):
+        raise UserError("\n".join(found))
+    if not arguments.multirun and complete:
+        for word in arguments.launcher_words:
+            print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
+    _run(command, arguments, debug)
+
+
+def _run(command: str, arguments: Arguments, debug: bool) -> None:
+    from hydra.errors import HydraException
+
+    from mate_cli.system.errors import UserError
+
+    task = Task(command, debug)
+    words = [*arguments.flags, *arguments.overrides]
+    with ExitStack() as stack:
+        if arguments.multirun and not any(word.startswith("hydra.sweep.dir") for word in words):
+            # Holds Hydra's multirun.yaml, nothing of ours.
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mate-sweep-"))
+            words.append(f"hydra.sweep.dir={folder}")
+        try:
+            _hydra_main(command, words, task)
+        except HydraException as error:
+            raise UserError(str(error).splitlines()[0]) from error
+        finally:
+            if task.sweep is not None and task.sweep.told:
+                print(f"\n{task.sweep.summary()}", flush=True)
+    if task.sweep is not None:
+        task.sweep.check()
+    if task.failures:
+        raise task.failures[0]
+
+
+def _hydra_main(command: str, words: list[str], task: Task) -> None:
+    import hydra
+
+    from mate_cli.config.shipped import conf_folder
+
+    with _restored_process():
+        os.environ["HYDRA_FULL_ERROR"] = "1"  # raise, do not print and exit
+        sys.argv = [sys.argv[0], *words]
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
+
+
+class Task:
+    """What Hydra is given to call: with one configuration, or by our launchers with all jobs of a sweep."""
+
+    def __init__(self, command: str, debug: bool) -> None:
+        self.command, self.debug = command, debug
+        self.failures: list[Exception] = []
+        self.sweep: Sweep | None = None
+        self._process = os.getpid()
+
+    def __call__(self, config: DictConfig) -> None:
+        """Run one job in this process; its error is kept, for Hydra would print it in its own way."""
+        from hydra.core.hydra_config import HydraConfig
+
+        from mate_cli.cli.diagnosis import typed
+
+        try:
+            self._run(self._words(HydraConfig.get().overrides.task, config), typed(config))
+        except Exception as error:
+            if os.getpid() != self._process:  # a worker of another launcher: only Hydra can carry it back
+                raise
+            self.failures.append(error)
+
+    def add(self, overrides: Sequence[str], config: DictConfig) -> None:
+        """Add a job to the sweep, by the overrides and the configuration that Hydra made of them."""
+        from omegaconf import open_dict
+
+        from mate_cli.cli.diagnosis import typed
+        from mate_cli.cli.sweep.jobs import Sweep
+
+        with open_dict(config):
+            del config["hydra"]
+        self.sweep = self.sweep or Sweep(self.command)
+        self.sweep.add(self._words(overrides, config), typed(config))
+
+    def start(self, launcher: str, settings: dict[str, Any]) -> None:
+        """Run the jobs that were added."""
+        assert self.sweep is not None
+        if launcher == "serial":
+            self.sweep.run(self._in_turn)
+        else:
+            from mate_cli.cli.sweep.starters import starter
+
+            self.sweep.run(starter(launcher, settings, self.debug))
+
+    def _in_turn(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
+        """The jobs one after the other, in this process."""
+        from mate_cli.cli.sweep.jobs import Ending
+        from mate_cli.system.errors import report
+
+        assert self.sweep is not None
+        for job in jobs:
+            line = " ".join(job.words)
+            print(f"job {job.number} of {len(self.sweep.jobs)}: {line}", flush=True)
+            try:
+                self._run(job.words, job.config)
+                yield job, Ending()
+            except KeyboardInterrupt:
+                yield job, Ending(130, "interrupted")
+                raise
+            except Exception as error:
+                code = report(error, f"job {line}: ", self.debug)
+                yield job, Ending(code, (str(error) or type(error).__name__).splitlines()[0])
+
+    def _run(self, words: Sequence[str], config: Any) -> None:
+        with _restored_process():
+            sys.argv = [os.path.abspath(sys.argv[0]), self.command, *words]
+            try:
+                importlib.import_module(f"mate_cli.commands.{self.command}").run(config)
+            finally:
+                _end_process_group()
+
+    def _words(self, overrides: Sequence[str], config: DictConfig) -> list[str]:
+        """The overrides of one job, as a user would type them: what a child process is started with."""
+        from mate_cli.cli.overrides import unquote
+        from mate_cli.config.commands import ROOTS
+
+        return [unquote(ROOTS[self.command], word, config) for word in overrides]
+
+
+@contextmanager
+def _restored_process() -> Iterator[None]:
+    """Command line and rank variables are afterwards as they were."""
+    names = (*RANK_VARIABLES, "HYDRA_FULL_ERROR")
+    argv, environment = sys.argv, {name: os.environ.get(name) for name in names}
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        for name, value in environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _end_process_group() -> None:
+    """End what would leak into the next job. Imports nothing."""
+    distributed: Any = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        distributed.destroy_process_group()

@@ -1,0 +1,85 @@
+"""`mate COMMAND [KEY=VALUE ...]`: from the command line to a command, from an error to one line.
+
+Exit codes: 0; 2 for usage, configuration or data; 1 for what went wrong while running; 130 for Ctrl-C; 75 for SIGTERM
+and for a run folder that is in use: the same command, later, goes on.
+Only the standard library is imported here, so that help and typing mistakes are answered at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+
+from mate_cli import __version__
+from mate_cli.cli.help import COMMANDS, command_help, overview
+from mate_cli.system.errors import UserError, report
+from mate_cli.system.stopping import stopping_tidily
+
+WITHOUT_KEYS = ("ls", "doctor", "completion")
+HELP = ("--help", "-h")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command line (default: that of the process); returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    # Threads that wait by spinning slow each other down many times over as soon as a neighbour wants a core.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    try:
+        with stopping_tidily():
+            code = _dispatch([word for word in words if word != "--debug"], debug)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, say `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except SystemExit as leaving:  # what Lightning makes of Ctrl-C, without a word
+        if not isinstance(leaving.__context__, KeyboardInterrupt):
+            raise
+        return report(leaving.__context__, "", debug)
+    except (Exception, KeyboardInterrupt) as error:
+        return report(error, "", debug)
+    return code
+
+
+def _dispatch(words: list[str], debug: bool) -> int:
+    if not words or words[0] in HELP:
+        print(overview())
+        return 0 if words else 2
+    command, rest = _command_first(words)
+    if command == "--version":
+        print(f"mate {__version__}")
+    elif command not in COMMANDS:
+        raise UserError(_unknown_command(command))
+    elif any(word in HELP for word in rest):
+        print(command_help(command))
+    elif command in WITHOUT_KEYS:
+        _plain(command, rest)
+    else:
+        from mate_cli.cli.launch import launch
+
+        launch(command, rest, debug)
+    return 0
+
+
+def _command_first(words: list[str]) -> tuple[str, list[str]]:
+    """The command, and the words around it: switches such as -m may also stand before it."""
+    index = next((index for index, word in enumerate(words) if not word.startswith("-")), 0)
+    return words[index], words[:index] + words[index + 1 :]
+
+
+def _plain(command: str, words: list[str]) -> None:
+    """Run a command that takes words and no keys."""
+    from mate_cli.config.commands import PLAIN
+
+    config, most = PLAIN[command]
+    if len(words) > most:
+        raise UserError(f"mate {command} takes no '{words[-1]}'; mate {command} --help shows what it takes")
+    importlib.import_module(f"mate_cli.commands.{command}").run(config(*words))
+
+
+def _unknown_command(command: str) -> str:
+    near = difflib.get_close_matches(command, COMMANDS, n=1, cutoff=0.5)
+    hint = f"did you mean mate {near[0]}? " if near else ""
+    return f"unknown command '{command}': {hint}choose from {', '.join(COMMANDS)}"

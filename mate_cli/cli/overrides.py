@@ -1,0 +1,97 @@
+"""The words after ``mate COMMAND``: flags of Hydra's and overrides, free text quoted for Hydra's grammar.
+
+``question=What's "x", and ${y}?`` must reach the command as it is, so the values of text keys are never
+parsed: they are quoted here, and taken back from the configuration where a command line is rebuilt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mate_cli.config import schema
+from mate_cli.config.plain import escape
+from mate_cli.config.rules import unknown_name
+from mate_cli.system.errors import UserError
+
+SWITCHES = {"-m": "--multirun", "--multirun": "--multirun", "--resolve": "--resolve"}
+VALUED = {"-c": "--cfg", "--cfg": "--cfg", "-p": "--package", "--package": "--package"}
+CFG_CHOICES = ("job", "hydra", "all")
+
+
+@dataclass
+class Arguments:
+    """``flags``: Hydra's, in its own spelling, values included; ``overrides``: as the user wrote them."""
+
+    flags: list[str] = field(default_factory=list)
+    overrides: list[str] = field(default_factory=list)
+
+    @property
+    def multirun(self) -> bool:
+        """Whether several jobs are asked for."""
+        return "--multirun" in self.flags
+
+    @property
+    def launcher_words(self) -> list[str]:
+        """The overrides that say how the jobs of a sweep are run."""
+        return [word for word in self.overrides if word.startswith(("hydra/launcher", "hydra.launcher"))]
+
+    @property
+    def only_shows(self) -> bool:
+        """Whether the configuration is printed instead of run."""
+        return "--cfg" in self.flags
+
+
+def split(words: list[str]) -> Arguments:
+    """Separate flags from overrides, wherever they stand (Hydra 1.3 wants flags first).
+
+    Raises:
+        UserError: an unknown flag, or one without its value.
+    """
+    result = Arguments()
+    rest = iter(words)
+    for word in rest:
+        name, _, value = word.partition("=")
+        if not word.startswith("-"):
+            result.overrides.append(word)
+        elif word in SWITCHES:
+            result.flags.append(SWITCHES[word])
+        elif name in VALUED:
+            result.flags += [VALUED[name], value or _flag_value(name, next(rest, None))]
+        else:
+            raise UserError(
+                unknown_name("option", word, ("--help", "--cfg", "--package", "--resolve", "-m", "--debug"))
+            )
+    return result
+
+
+def _flag_value(flag: str, value: str | None) -> str:
+    if value is None or (VALUED[flag] == "--cfg" and value not in CFG_CHOICES):
+        choices = f" (one of {', '.join(CFG_CHOICES)})" if VALUED[flag] == "--cfg" else ""
+        raise UserError(f"{flag} needs a value{choices}")
+    return value
+
+
+def quote(root: type, override: str) -> str:
+    """An override in Hydra's grammar: the value of a text key becomes a quoted string that means itself.
+
+    ``null`` stays null where the key may be null.
+    """
+    from hydra.core.override_parser.types import Quote, QuotedString
+
+    name, equals, value = override.partition("=")
+    key = schema.find(root, name.lstrip("+"))
+    if not equals or key is None or not key.text or (key.optional and value == "null"):
+        return override
+    return f"{name}={QuotedString(escape(value), Quote.single).with_quotes()}"
+
+
+def unquote(root: type, override: str, config: object) -> str:
+    """The inverse of ``quote`` for an override that Hydra composed into ``config``."""
+    from omegaconf import OmegaConf
+
+    name = override.partition("=")[0]
+    key = schema.find(root, name.lstrip("+"))
+    if key is None or not key.text:
+        return override
+    value = OmegaConf.select(config, key.name)  # type: ignore[arg-type]
+    return f"{name}={'null' if value is None else value}"

@@ -1,0 +1,129 @@
+"""The jobs of a sweep: what has to run, what became of it, and what is said at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mate_cli.config.plain import to_plain
+from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.identity import run_path
+from mate_cli.system.errors import UserError
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job, ``mate COMMAND WORDS``, numbered from 1.
+
+    Attributes:
+        words: as a user types them, with ``resume=true`` where the run has begun before.
+        config: the typed configuration that they make.
+        folder: the run folder of a training; other commands have none.
+        done: whether the run was brought to its end before; such a job is skipped.
+    """
+
+    number: int
+    command: str
+    words: tuple[str, ...]
+    config: Any
+    folder: Path | None = None
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a job ended: its exit code, 0 for success, and else the reason in one line."""
+
+    exit_code: int = 0
+    reason: str = ""
+
+
+Start = Callable[[Sequence[Job]], Iterator[tuple[Job, Ending]]]
+"""Runs jobs, and tells of each when it has ended, in any order."""
+
+
+class Sweep:
+    """The jobs of one command line and their endings."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.jobs: list[Job] = []
+        self.endings: dict[int, Ending] = {}
+
+    def add(self, words: Sequence[str], config: Any) -> None:
+        """Plan one more job.
+
+        Raises:
+            UserError: its run folder is that of another job, or holds a run of another configuration.
+        """
+        job = _planned(Job(len(self.jobs) + 1, self.command, tuple(words), config))
+        for other in self.jobs:
+            if job.folder is not None and job.folder == other.folder:
+                raise UserError(
+                    f"jobs {other.number} and {job.number} would share the run folder {job.folder}: leave out name, "
+                    "or sweep over what makes them different runs"
+                )
+        self.jobs.append(job)
+
+    def run(self, start: Start) -> None:
+        """Run what is not done; the endings are kept one by one, so that an interruption loses none."""
+        waiting = [job for job in self.jobs if not job.done and job.number not in self.endings]
+        for job, ending in start(waiting):
+            self.endings[job.number] = ending
+
+    @property
+    def told(self) -> bool:
+        """Whether there is anything to tell of a job."""
+        return bool(self.endings) or any(job.done for job in self.jobs)
+
+    def summary(self) -> str:
+        """A line for each job, in order, below a count of their states."""
+        rows = [(self._state(job), self._swept(job), self._place(job)) for job in self.jobs]
+        counts = Counter(state for state, _, _ in rows)
+        counted = ", ".join(f"{count} {state}" for state, count in counts.items())
+        wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        lines = [f"  {state:<{wide[0]}}  {swept:<{wide[1]}}  {place}".rstrip() for state, swept, place in rows]
+        return "\n".join([f"sweep of {len(rows)} jobs: {counted}", *lines])
+
+    def check(self) -> None:
+        """
+        Raises:
+            UserError: jobs failed; its exit code is that of the first.
+        """
+        failed = [ending for ending in self.endings.values() if ending.exit_code]
+        if failed:
+            again = "; the same command runs what is not done, and nothing else" if self.command == "train" else ""
+            raise UserError(f"{len(failed)} of {len(self.jobs)} jobs failed{again}", failed[0].exit_code)
+
+    def _state(self, job: Job) -> str:
+        if job.done:
+            return "done before"
+        if job.number not in self.endings:
+            return "not run"
+        return {0: "done", 130: "interrupted"}.get(self.endings[job.number].exit_code, "failed")
+
+    def _swept(self, job: Job) -> str:
+        """The words in which the jobs differ."""
+        common = set.intersection(*(set(other.words) for other in self.jobs)) if len(self.jobs) > 1 else set()
+        return " ".join(word for word in job.words if word not in common | {"resume=true"})
+
+    def _place(self, job: Job) -> str:
+        reason = self.endings[job.number].reason if self._state(job) == "failed" else ""
+        return ": ".join(part for part in (str(job.folder or ""), reason) if part)
+
+
+def _planned(job: Job) -> Job:
+    """A training that has begun goes on, and one that is done is done; other jobs run as they are."""
+    if job.command != "train":
+        return job
+    folder = RunFolder(run_path(job.config))
+    job = replace(job, folder=folder.path)
+    if job.config.overwrite or not folder.config_file.exists():
+        return job
+    folder.check_same_run(to_plain(job.config))
+    if folder.status().get("state") == "done":
+        return replace(job, done=True)
+    return replace(job, words=(*job.words, "resume=true"), config=replace(job.config, resume=True))

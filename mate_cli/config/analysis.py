@@ -1,0 +1,106 @@
+"""The configuration of an analysis: which one, and how closely it looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.model import BackboneConfig, ModelConfig, bench_only_problems
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.rules import key
+from mate_cli.config.task import SPLITS, TaskConfig, schedule_problems
+
+# Each analysis, and the key that says what it looks at.
+SUBJECTS = {
+    "coverage": None,
+    "errors": "run",
+    "compare": "runs",
+    "approximation": None,
+    "robustness": "run",
+    "flow": "run",
+}
+# Those that read a task: coverage generates tables where none is named, flow takes a run's own.
+TASK_READERS = ("coverage", "flow")
+
+PERTURBATIONS = ("rows", "columns", "distractors")
+
+
+@dataclass
+class AnalysisConfig:
+    """What is looked at, and how closely."""
+
+    name: str = key(MISSING, "name of the option", choices=tuple(SUBJECTS))
+    global_sizes: list[int] = key([116, 256], "coverage: G, the tokens that see and are seen by all", low=1)
+    radii: list[int] = key([42, 84, 168, 336], "coverage: R, the tokens of a bucket", low=1)
+    depths: list[int] = key([1, 2, 4, 8], "approximation: layers of the networks", low=1)
+    maps: int = key(2, "approximation: random maps that each depth is trained on", low=1)
+    sample: int = key(100, "errors: how many wrong answers are drawn", low=1)
+    seed: int = key(0, "errors, robustness: of what is drawn; flow: of random weights", low=0)
+    perturbations: list[str] = key(
+        list(PERTURBATIONS),
+        "robustness: rows and columns are shuffled, distractors are rows of other tables",
+        choices=PERTURBATIONS,
+    )
+    distractors: list[float] = key([0.5], "robustness: rows added, as shares of the table's own; at least one", above=0)
+    baseline_only: bool = key(False, "flow: uniform attention alone, which needs a task and no weights")
+
+
+@dataclass
+class AnalyzeConfig:
+    """Analyse generated tables, the data of a task, or what runs answered."""
+
+    analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
+    run: str | None = key(
+        None,
+        "errors: run folder, of a reader the folder of a pipeline's answers; robustness, flow: run folder",
+        text=True,
+    )
+    runs: list[str] | None = key(None, "compare: folders like that, the first of which the others are held against")
+    task: TaskConfig | None = None
+    model: ModelConfig = field(default_factory=ModelConfig)
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    schedule: str | None = key(None, "coverage, flow: schedule whose max_tokens counts; null: the task's default")
+    data_dir: str | None = key(None, "folder of the unpacked data; null: as in training (sample needs none)", text=True)
+    split: str = key("dev", "which part of the data", choices=SPLITS)
+    max_tokens: int | None = key(None, "robustness: tokens of an input; null: as in training", low=16)
+    to: str = key("./analysis", "folder for what is written", text=True)
+
+    def missing(self) -> list[str]:
+        """A line where it is not said what to look at."""
+        subject = SUBJECTS.get(self.analysis.name)
+        if subject is None or getattr(self, subject) is not None:
+            return []
+        if self.analysis.name != "flow":
+            return [f"{subject} is missing: write {subject}=..."]
+        return [] if self.task is not None else ["run is missing: write run=..., or task=NAME with backbone=..."]
+
+    def problems(self) -> list[str]:
+        """What is given belongs to the analysis; the schedule exists."""
+        given = [own for own in ("run", "runs") if getattr(self, own) is not None]
+        found = [
+            f"{own} belongs to analysis={' or '.join(name for name, subject in SUBJECTS.items() if subject == own)}"
+            for own in given
+            if SUBJECTS.get(self.analysis.name) != own
+        ]
+        if self.runs is not None and len(self.runs) == 1:
+            found.append(f"runs=[{self.runs[0]}]: nothing to compare it with")
+        if self.analysis.name == "flow" and self.run is None:
+            found += bench_only_problems(self.model)
+        if self.analysis.baseline_only and self.run is not None:
+            found.append("analysis.baseline_only looks at no run: leave out run, and add task=NAME")
+        if self.analysis.name != "robustness" and self.max_tokens is not None:
+            found.append("max_tokens belongs to analysis=robustness")
+        if self.analysis.name in TASK_READERS:
+            return found + self._task_problems()
+        alone, readers = {"task": self.task, "schedule": self.schedule}, " or ".join(TASK_READERS)
+        return found + [f"{name} belongs to analysis={readers}" for name, own in alone.items() if own is not None]
+
+    def _task_problems(self) -> list[str]:
+        if self.task is not None:
+            return schedule_problems(self)
+        alone = {"data_dir": self.data_dir if self.run is None else None, "schedule": self.schedule}
+        return [f"{name} says how to read a task: add task=NAME" for name, value in alone.items() if value is not None]

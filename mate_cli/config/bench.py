@@ -1,0 +1,68 @@
+"""The configuration of ``mate bench``: suites of grids of points, and what the command line puts in their place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from mate_cli.config.rules import key
+
+DEVICES = ("auto", "cpu", "cuda")
+DTYPES = ("fp32", "bf16")
+LAYOUTS = ("grid", "long", "wide", "square", "mixed")
+MEASURES = ("speed", "flops", "memory", "largest_batch")
+MODES = ("forward", "training")
+SIZES = ("tiny", "minilm", "base", "large")
+
+
+@dataclass
+class GridConfig:
+    """Points of a bench: every combination of its lists, and what is measured there of which models."""
+
+    models: list[str] = key(["limit", "mate"], "options of model, limit, hf_tapas, dense_sdpa; MODEL@BACKEND; all")
+    sizes: list[str] = key(["minilm"], "width, heads and feed-forward width of the encoder", choices=SIZES)
+    lengths: list[int] = key([2048], "tokens of an example", low=64)
+    batches: list[int] = key([1], "examples of a batch", low=1)
+    layouts: list[str] = key(["grid"], "6 or 4 columns, 6 rows, square, or tables of unequal length", choices=LAYOUTS)
+    modes: list[str] = key(["forward"], "forward alone, or forward and backward", choices=MODES)
+    dtypes: list[str] = key(["fp32"], "arithmetic of the encoder", choices=DTYPES)
+    measures: list[str] = key(["speed", "flops", "memory"], "what is measured", choices=MEASURES)
+
+
+@dataclass
+class SuiteConfig:
+    """What a bench measures, and how often."""
+
+    name: str = key(MISSING, "name of the option")
+    rounds: int = key(11, "rounds in which each model has its turn", low=3)
+    point_seconds: float = key(120.0, "no new round after this time at a point, three rounds apart", above=0)
+    call_seconds: float = key(30.0, "a model whose call takes longer is left out", above=0)
+    grids: dict[str, GridConfig] = field(default_factory=dict)
+
+
+@dataclass
+class BenchConfig:
+    """Measure speed, FLOPs and memory of encoders side by side."""
+
+    suite: SuiteConfig = field(default_factory=SuiteConfig)
+    models: list[str] | None = key(None, "instead of the models of the suite's grids; see suite.grids.*.models")
+    sizes: list[str] | None = key(None, "instead of the grids' sizes", choices=SIZES)
+    lengths: list[int] | None = key(None, "instead of the grids' lengths", low=64)
+    batches: list[int] | None = key(None, "instead of the grids' batches", low=1)
+    layouts: list[str] | None = key(None, "instead of the grids' layouts", choices=LAYOUTS)
+    modes: list[str] | None = key(None, "instead of the grids' modes", choices=MODES)
+    dtypes: list[str] | None = key(None, "instead of the grids' dtypes", choices=DTYPES)
+    measures: list[str] | None = key(None, "instead of the grids' measures", choices=MEASURES)
+    layers: int = key(2, "layers of the encoder; cost is linear in them", low=1)
+    device: str = key("auto", "where to compute; auto: on a GPU where there is one", choices=DEVICES)
+    threads: int | None = key(None, "CPU threads; null: as PyTorch decides", low=1)
+    memory: float | None = key(None, "GiB that a call may take; null: three quarters of what is free", above=0)
+    to: str = key("./bench", "folder for results, tables and figures", text=True)
+    overwrite: bool = key(False, "replace the results in that folder")
+    resume: bool = key(False, "keep the results in that folder, measure the points that are missing")
+    seed: int = key(0, "seed of tables and weights", low=0, high=2**32 - 1)
+
+    def problems(self) -> list[str]:
+        """Results are either kept or replaced."""
+        return ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []

@@ -1,0 +1,70 @@
+"""The configuration class of each command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from mate_cli.config.analysis import AnalyzeConfig
+from mate_cli.config.bench import BenchConfig
+from mate_cli.config.inference import EvaluateConfig, PredictConfig
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.report import ReportConfig
+from mate_cli.config.reproduce import ReproduceConfig
+from mate_cli.config.rules import key
+from mate_cli.config.runs import RunsConfig
+from mate_cli.config.train import PrepareConfig, TrainConfig
+
+
+@dataclass
+class ExportConfig:
+    """Write a run's best model as a folder for Hugging Face's libraries, with a model card."""
+
+    run: str = key(MISSING, "run folder", text=True)
+    to: str = key(MISSING, "folder to write", text=True)
+    overwrite: bool = key(False, "replace the files of an export that stands there")
+
+
+ROOTS: dict[str, type] = {
+    "prepare": PrepareConfig,
+    "train": TrainConfig,
+    "evaluate": EvaluateConfig,
+    "predict": PredictConfig,
+    "analyze": AnalyzeConfig,
+    "bench": BenchConfig,
+    "export": ExportConfig,
+    "runs": RunsConfig,
+    "reproduce": ReproduceConfig,
+    "report": ReportConfig,
+}
+
+
+@dataclass
+class LsConfig:
+    """What `mate ls` lists."""
+
+    what: str = "all"
+
+
+@dataclass
+class DoctorConfig:
+    """What `mate doctor` looks at."""
+
+    paths: PathsConfig = field(default_factory=PathsConfig)
+
+
+@dataclass
+class CompletionConfig:
+    """What `mate completion` prints: the script of a ``shell``; for ``query`` what could continue ``line``."""
+
+    shell: str = "bash"
+    line: str = ""
+
+
+# The commands that no Hydra composes: each takes a word per field of its class, at most as many as are named here.
+PLAIN: dict[str, tuple[type, int]] = {
+    "ls": (LsConfig, 1),
+    "doctor": (DoctorConfig, 0),
+    "completion": (CompletionConfig, 2),
+}

@@ -1,0 +1,112 @@
+"""The configuration of `mate evaluate` and `mate predict`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.rules import key, none_given, several_given
+from mate_cli.config.runs import OUTPUTS
+from mate_cli.config.task import EXPANSIONS, SPLITS
+
+SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
+
+
+# What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
+EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
+
+
+PREDICTING = (("run",), ("selector", "reader"))
+
+
+@dataclass
+class EvaluateConfig:
+    """Score a trained run, a selector with a reader, or a file of answers, with the official metric."""
+
+    run: str | None = key(None, "run folder, scored by itself", text=True)
+    selector: str | None = key(
+        None, f"stage 1: run folder of a cell selector, or one of {', '.join(SELECTORS)}", text=True
+    )
+    reader: str | None = key(None, "stage 2: run folder of a reader", text=True)
+    predictions: str | None = key(None, "file of answers in the format of HybridQA, SQA or WTQ", text=True)
+    reference: str | None = key(
+        None,
+        "what to score predictions against: HybridQA's reference file, the file of SQA's or WTQ's questions",
+        text=True,
+    )
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    split: str = key("dev", "which part of the data", choices=SPLITS)
+    data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True)
+    max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
+    expansion: str | None = key(
+        None, "run: what cells get of their linked passages; null: as in training", choices=EXPANSIONS
+    )
+    blank_question: bool = key(False, "run: take the questions away: what the tables alone give away")
+    top: int = key(1, "selector: how many of its cells the reader reads; the answer has the best joint score", low=1)
+    weight: float | None = key(
+        None,
+        "selector, top above 1: weight in p(cell) p(span)^weight; null: as fitted on split=train",
+        low=0,
+    )
+    limit: int | None = key(None, "selector: this many questions, drawn at random; null: all", low=1)
+    to: str | None = key(
+        None, "selector: folder for answers and scores; null: <paths.runs>/pointr/<selector>+<reader>", text=True
+    )
+
+    def missing(self) -> list[str]:
+        """A line where nothing is named to score."""
+        return none_given(self, EVALUATED)
+
+    def problems(self) -> list[str]:
+        """One thing is scored, with the keys that belong to it."""
+        found = several_given(self, EVALUATED)
+        chosen = {"top": self.top > 1, "weight": self.weight is not None, "limit": self.limit, "to": self.to}
+        if self.selector is None:
+            found += [f"{name} belongs to selector and reader" for name, own in chosen.items() if own]
+        if self.run is None:
+            own = {
+                "blank_question": self.blank_question,
+                "max_tokens": self.max_tokens,
+                "expansion": self.expansion,
+            }
+            found += [f"{name} belongs to run" for name, value in own.items() if value]
+        if self.selector in SELECTORS and (self.top > 1 or self.weight is not None):
+            found.append(f"top and weight need a trained selector's probabilities; selector={self.selector} has none")
+        return found
+
+
+@dataclass
+class PredictConfig:
+    """Answer a question on a table of your own."""
+
+    run: str | None = key(None, "run folder: the answer is a cell, cells and an operator, or a label", text=True)
+    selector: str | None = key(None, "stage 1: run folder of a cell selector", text=True)
+    reader: str | None = key(None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True)
+    table: str = key(MISSING, "CSV file whose first line is the header; or HTML, JSON, Parquet", text=True)
+    passages: str | None = key(
+        None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table", text=True
+    )
+    question: str = key(MISSING, "the question or the statement, as it is", text=True)
+    max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
+    before: list[str] | None = key(None, "run of task=sqa: the questions before it in the conversation, first to last")
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    top: int = key(5, "how many cells to show, and to read where there is a reader", low=1)
+    weight: float = key(1.0, "weight of the reader in p(cell) p(span)^weight", low=0)
+    output: str = key("rich", "a marked table, or JSON", choices=OUTPUTS)
+
+    def missing(self) -> list[str]:
+        """A line where no run is named."""
+        return none_given(self, PREDICTING)
+
+    def problems(self) -> list[str]:
+        """One run, or one of each stage."""
+        alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
+        own = {"before": self.before, "max_tokens": self.max_tokens} if self.run is None else {}
+        return (
+            several_given(self, PREDICTING) + alone + [f"{name} belongs to run" for name, set_ in own.items() if set_]
+        )

@@ -1,0 +1,31 @@
+"""Where things are written: a group of keys that most commands have."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from mate_cli.config.rules import key
+
+
+@dataclass
+class PathsConfig:
+    """Where things are written."""
+
+    runs: str = key("./runs", "folder that holds the run folders", text=True)
+    cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
+
+    def problems(self) -> list[str]:
+        """Folders are of a file system: runs are renamed into place, caches are mapped into memory."""
+        named = {"runs": self.runs, "cache": self.cache}
+        return [
+            f"{name}={value} is an address, not a folder; mount the bucket and name the mount (docs/tpu.md)"
+            for name, value in named.items()
+            if value is not None and "://" in value
+        ]
+
+
+def cache_folder(paths: PathsConfig) -> Path:
+    """Folder for prepared data: ``paths.cache``, else ``$MATE_CACHE``, else ``~/.cache/mate``."""
+    return Path(paths.cache or os.environ.get("MATE_CACHE") or "~/.cache/mate").expanduser()

@@ -1,0 +1,178 @@
+"""The configuration of a task: the data, what is predicted from it, and the schedules to train with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from omegaconf import MISSING
+
+from mate_cli.config.rules import key, unknown_name
+
+EXPANSIONS = ("tfidf", "all")
+INPUTS = ("both", "table", "passages")
+KINDS = ("cell_selection", "span_reading", "table_qa", "entailment", "masked_language")
+OBJECTIVES = ("mml", "hard_em", "uniform")
+NOISES = ("none", "full", "selective", "column")
+_GENERATED = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
+READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "own", "own_qa", *_GENERATED, "corpus")
+PRUNINGS = ("none", "hem")
+SPAN_HEADS = ("mlp", "linear")
+SPLITS = ("train", "dev", "test")
+
+
+@dataclass
+class ScheduleConfig:
+    """How long and how fast to train."""
+
+    batch: int = key(MISSING, "examples per optimizer step, over all devices", low=1)
+    steps: int | None = key(None, "optimizer steps (either steps or epochs)", low=1)
+    epochs: float | None = key(None, "passes over the training data (either steps or epochs)", above=0)
+    lr: float = key(MISSING, "peak learning rate", above=0)
+    head_lr: float | None = key(None, "peak learning rate of new parameters; null: lr", above=0)
+    warmup: float = key(0.05, "share of the steps with a rising learning rate", low=0, high=1)
+    weight_decay: float = key(0.01, "AdamW's decay; none for biases and layer norms", low=0)
+    bias_correction: bool = key(False, "correct Adam's averages for their start at 0; BERT does not")
+    clip_norm: float | None = key(10.0, "gradients are scaled down to this norm; null: never", above=0)
+    max_tokens: int = key(2048, "tokens per example; longer cells are cut", low=16)
+    prune: str = key(
+        "none",
+        "tables that do not fit keep all columns (none), or the nearest to the question (hem), before cells are cut",
+        choices=PRUNINGS,
+    )
+    temperature: float | None = key(None, "kind=table_qa: in place of task.qa.temperature; null: that one", above=0)
+    contrast: float = key(0.0, "kind=table_qa: weight of a softmax among the cells of a column", low=0)
+    mentions: float = key(
+        0.0, "kind=entailment: weight of a loss on which words of the statement the table has too", low=0
+    )
+    dropout: float = key(0.0, "share of states dropped in training", low=0, below=1)
+    attention_dropout: float = key(0.0, "share of attention weights dropped in training", low=0, below=1)
+    validate_every: int | None = key(None, "steps between validations; null: only at the end", low=1)
+    validate_on: int | None = key(None, "examples of dev, drawn once, that a validation scores; null: all", low=1)
+    save_every: int = key(200, "steps between checkpoints", low=1)
+
+    def problems(self) -> list[str]:
+        """Exactly one of steps and epochs says how long to train."""
+        if (self.steps is None) == (self.epochs is None):
+            return ["steps and epochs: set exactly one of them, the other to null"]
+        return []
+
+
+@dataclass
+class SpanConfig:
+    """The reader (kind=span_reading): its spans, and the cells it learns from."""
+
+    max_span: int = key(20, "the longest span, in word pieces", low=1)
+    head: str = key("mlp", "what scores a span: mlp as in the paper, linear as in the release", choices=SPAN_HEADS)
+    traced: bool = key(False, "learn from the cells of the official answer nodes, not from all that hold the answer")
+    together: bool = key(False, "one example with all cells of a question, not one for each")
+    noisy_cells: str = key(
+        "none",
+        "together=true: as many other cells, of the whole table, of the same rows and columns, of the same columns",
+        choices=NOISES,
+    )
+
+    def problems(self) -> list[str]:
+        """Noise is next to something."""
+        if self.noisy_cells == "none" or self.together:
+            return []
+        return [f"noisy_cells={self.noisy_cells} needs together=true: a cell without the answer teaches nothing alone"]
+
+
+@dataclass
+class QaConfig:
+    """Answers made of cells (kind=table_qa): how cells are scored, and what is learnt about computing with them."""
+
+    aggregation: bool = key(False, "an operator on the cells (none, sum, average, count), learnt from the answer alone")
+    temperature: float = key(1.0, "what the scores of the cells' words are divided by", above=0)
+    zero_head: bool = key(False, "new weights that score cells and columns start at zero, not at random")
+    surest: bool = key(True, "where no cell is above a half the surest are the answer; the release's is empty")
+    cell_select_pref: float = key(
+        0.5,
+        "aggregation: a number that stands in the table too is selected while the operators' probability is at most so",
+        low=0,
+        high=1,
+    )
+    huber_delta: float = key(1.0, "aggregation: errors of the expected result count squared up to here", above=0)
+    answer_loss_cutoff: float | None = key(
+        None, "aggregation: a result whose loss is above this teaches nothing; null: all teach", above=0
+    )
+
+
+@dataclass
+class MaskingConfig:
+    """Examples of a corpus (kind=masked_language): how they are masked, and which tables are held out."""
+
+    share: float = key(0.15, "share of the tokens that are predicted", above=0, below=1)
+    whole_cells: bool = key(True, "predict all pieces of a cell together; false: those of a word")
+    joined_texts: bool = key(True, "the text is a span of all texts about the table; false: one of them")
+    min_text: int = key(8, "pieces of the text, at least, where there are so many", low=1)
+    max_text: int = key(32, "pieces of the text, at most, but for the end of a word", low=1)
+    held_out: float = key(
+        0.001, "share of the tables held out for validation, but at least 64, or half of them", above=0, below=1
+    )
+
+    def problems(self) -> list[str]:
+        """The limits of the text are in order."""
+        if self.min_text <= self.max_text:
+            return []
+        return [f"min_text={self.min_text} is more than max_text={self.max_text}"]
+
+
+@dataclass
+class TaskConfig:
+    """The data, the question put to it, and how to train on it."""
+
+    name: str = key(MISSING, "name of the option")
+    kind: str = key("cell_selection", "what is predicted", choices=KINDS)
+    reader: str = key(MISSING, "which data format is read", choices=READERS)
+    input: str = key("both", "what the model sees: both, the table alone, the passages alone", choices=INPUTS)
+    expansion: str = key(
+        "tfidf",
+        "what cells get of their linked passages: the sentences nearest to the question, or all",
+        choices=EXPANSIONS,
+    )
+    sentences: int = key(5, "expansion=tfidf: sentences added to the cells, per question (all ignores it)", low=0)
+    objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
+    span: SpanConfig = field(default_factory=SpanConfig)
+    qa: QaConfig = field(default_factory=QaConfig)
+    masking: MaskingConfig = field(default_factory=MaskingConfig)
+    ambiguous: bool = key(True, "train on questions with several candidate cells too")
+    report_split: str = key("dev", "the split whose score ends a training", choices=SPLITS)
+    default_schedule: str = key(MISSING, "the schedule where none is named")
+    schedules: dict[str, ScheduleConfig] = field(default_factory=dict)
+
+    def problems(self) -> list[str]:
+        """Cells are alternatives only where one of them is the answer; a reader's table is a cell."""
+        found = []
+        if not self.ambiguous and self.kind not in ("cell_selection", "span_reading"):
+            kinds = "kind=cell_selection and kind=span_reading"
+            found.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
+        if self.kind == "span_reading":
+            pruned = [name for name, own in self.schedules.items() if own.prune != "none"]
+            found += [f"schedules.{name}.prune: a reader reads single cells; drop it" for name in pruned]
+        return found
+
+
+class Scheduled(Protocol):
+    """A command's configuration with a task and the name of one of its schedules (None: the task's default)."""
+
+    @property
+    def task(self) -> TaskConfig | None: ...
+
+    @property
+    def schedule(self) -> str | None: ...
+
+
+def schedule_problems(config: Scheduled) -> list[str]:
+    """A line where the schedule that the configuration asks for does not exist."""
+    assert config.task is not None
+    name = config.schedule or config.task.default_schedule
+    known = config.task.schedules
+    return [] if name in known else [unknown_name("schedule", name, known)]
+
+
+def active_schedule(config: Scheduled) -> ScheduleConfig:
+    """The schedule the configuration asks for; ``schedule_problems`` says when there is none."""
+    assert config.task is not None
+    return config.task.schedules[config.schedule or config.task.default_schedule]

@@ -1,0 +1,87 @@
+"""The typed configuration of every command: a dataclass per group, each key with its meaning and limits.
+
+Hydra fills these classes from ``conf/`` and the command line; commands receive the objects, never a
+``DictConfig``. ``key()`` holds what the key means (shown by ``mate COMMAND --help``) beside what it may be
+(checked by ``mate_cli.config.rules``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mate_cli.config.ablation import AblationConfig
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.logger import LoggerConfig
+from mate_cli.config.model import BackboneConfig, ModelConfig, bench_only_problems
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.rules import key
+from mate_cli.config.task import TaskConfig, schedule_problems
+
+
+@dataclass
+class TrainConfig:
+    """Train a model on a task; keep the best and the last checkpoint."""
+
+    task: TaskConfig = field(default_factory=TaskConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    ablation: AblationConfig = field(default_factory=AblationConfig)
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    schedule: str | None = key(None, "name of one of the task's schedules; null: its default")
+    data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
+    name: str | None = key(None, "name of the run folder; null: made from the configuration", text=True)
+    resume: bool = key(False, "continue the run of that name from its last checkpoint")
+    overwrite: bool = key(False, "replace the run of that name")
+    seed: int = key(0, "seed of everything random", low=0, high=2**32 - 1)
+
+    def problems(self) -> list[str]:
+        """The schedule exists; a run is either continued or replaced; the model can be trained, and ablated so."""
+        both = ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []
+        return schedule_problems(self) + both + bench_only_problems(self.model) + self._ablation_problems()
+
+    def _ablation_problems(self) -> list[str]:
+        ablation, found = self.ablation, []
+        if ablation.heads not in (None, self.model.heads):
+            found.append(
+                f"ablation={ablation.name} is about heads={ablation.heads}, "
+                f"and model={self.model.name} has heads={self.model.heads}"
+            )
+        if (ablation.parent_heads or ablation.parent_kind) and self.backbone.source != "run":
+            found.append(f"ablation={ablation.name} starts from a run: leave out backbone={self.backbone.name}")
+        return found
+
+
+@dataclass
+class PrepareConfig:
+    """Read, check and encode the data of a task into the cache; fetch it first where data_dir is null."""
+
+    task: TaskConfig = field(default_factory=TaskConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
+    data_dir: str | None = key(
+        None,
+        "folder of the unpacked data; null: the official files of hybridqa, sqa, wtq, tabfact are fetched",
+        text=True,
+    )
+    mirror: str | None = key(
+        None, "address under which the official files are by their names, in place of their own", text=True
+    )
+    workers: int | None = key(None, "processes that encode; null: by the number of cores", low=1)
+    encode: bool = key(True, "false: count what the data has, and no more")
+    to: str | None = key(
+        None,
+        "task=mlm: folder or address for the shards, null: the cache; else: folder for the counts, statistics.json",
+        text=True,
+    )
+
+    def problems(self) -> list[str]:
+        """The schedule exists; the model is one to train; a corpus is counted as it is encoded."""
+        uncounted = not self.encode and self.task.kind == "masked_language"
+        found = ["encode=false belongs to tasks with questions, and task=mlm has none"] if uncounted else []
+        if self.mirror is not None and not self.mirror.startswith(("http://", "https://")):
+            found.append(f"mirror={self.mirror} is no address; begin it with https:// or http://")
+        return schedule_problems(self) + bench_only_problems(self.model) + found

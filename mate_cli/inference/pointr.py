@@ -1,0 +1,187 @@
+"""PointR: a selector points to cells, a reader reads an answer from them (paper section 5, checklist 38 to 44).
+
+The reader reads what the selector was allowed to see. A selector trained with ``task.input=table`` or ``passages``
+thus gives the baselines that Chen et al. (2020) call Table-Only and Passage-Only; theirs are other systems under
+the same limits, so that the published figures are no target for these. Three selectors need no training:
+
+- ``oracle``: every cell that holds the answer; of several, the one in which the reader is surest of its span. What
+  the reader could reach behind a perfect selector (checklist 60), not a bound on what it can guess
+- ``tfidf_cell``, ``tfidf_sentence``: the first cell of these rankings (``metrics.baselines``)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.inference import SELECTORS
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.source import SplitSource
+from mate_cli.inference.evaluate import predict_split
+from mate_cli.inference.reading import read_examples
+from mate_cli.metrics.baselines import tfidf_cell_ranking, tfidf_sentence_ranking
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import content_hash
+from mate_cli.tables.reading import reading_example
+from mate_cli.tables.sentences import split_sentences
+from mate_cli.tables.table import Coordinate, Example, Input
+from mate_cli.tasks.cell_selection import CellPrediction
+from mate_cli.tasks.pointr import ReadCell
+
+Selection = Mapping[str, Sequence[tuple[Coordinate, float]]]
+"""Question id -> the cells to read, best first, with p(cell)."""
+
+_ROLES = {"cell_selection": "selector", "span_reading": "reader"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A trained run that takes part."""
+
+    folder: RunFolder
+    config: TrainConfig
+
+    @property
+    def weights(self) -> Path:
+        return self.folder.best_model / "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A selector, trained or one of ``SELECTORS``, and a reader."""
+
+    selector: Stage | str
+    reader: Stage
+
+    @property
+    def input(self) -> Input:
+        """What the selector sees, and so the reader; the untrained ones see all."""
+        return "both" if isinstance(self.selector, str) else self.selector.config.task.input  # type: ignore[return-value]
+
+    @property
+    def name(self) -> str:
+        selector = self.selector if isinstance(self.selector, str) else _name(self.selector)
+        return f"{selector}+{_name(self.reader)}"
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What a folder of results belongs to: the two runs by place, and by a hash of their weights."""
+        found: dict[str, str] = {}
+        for key, stage in (("selector", self.selector), ("reader", self.reader)):
+            if isinstance(stage, str):
+                found[key] = stage
+            else:
+                found[key] = str(stage.folder.path.resolve())
+                found[f"{key}_weights"] = content_hash([stage.weights])
+        return found
+
+
+def open_stage(key: str, path: str, kinds: Sequence[str], paths: PathsConfig, max_tokens: int | None = None) -> Stage:
+    """A trained run whose ``task.kind`` is one of ``kinds``, to use with today's ``paths``, not those of its training.
+
+    Args:
+        key: what the user named the run as; max_tokens: as in ``load_run_config``.
+
+    Raises:
+        UserError: there is no such run, it is of another kind, or it has no model.
+    """
+    folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
+    if config.task.kind not in kinds:
+        hint = f"; give it as {_ROLES[config.task.kind]}=..." if config.task.kind in _ROLES else ""
+        raise UserError(f"{key}={path}: a run of task={config.task.name} is no {_ROLES[kinds[0]]}{hint}")
+    config.paths = paths
+    stage = Stage(folder, config)
+    if not stage.weights.is_file():
+        raise UserError(f"{key}={path} has no model yet; train it to the end with resume=true")
+    return stage
+
+
+def open_pipeline(selector: str, reader: str, paths: PathsConfig, untrained: Sequence[str] = SELECTORS) -> Pipeline:
+    """The two stages, checked to fit together; ``untrained`` names the selectors without a run that are welcome.
+
+    Raises:
+        UserError: a run is not there, is one of the other stage, has no model, or the two were trained on
+            different data.
+    """
+    second = open_stage("reader", reader, ("span_reading",), paths)
+    if selector in untrained:
+        return Pipeline(selector, second)
+    first = open_stage("selector", selector, ("cell_selection",), paths)
+    if first.config.task.reader != second.config.task.reader:
+        raise UserError(
+            f"selector={selector} was trained on {first.config.task.reader}, reader={reader} on "
+            f"{second.config.task.reader}: the two stages must be of the same data"
+        )
+    return Pipeline(first, second)
+
+
+def select(
+    pipeline: Pipeline,
+    source: SplitSource,
+    examples: Sequence[Example],
+    top: int,
+    hardware: HardwareConfig,
+    console: Console,
+) -> Selection:
+    """The cells to read of each question; of a question that the selector cannot read there are none."""
+    if isinstance(pipeline.selector, str):
+        return _NAMED[pipeline.selector](examples)
+    stage = pipeline.selector
+    ranked = predict_split(stage.folder, stage.config, hardware, source, console)
+    return {name: top_cells(prediction, top) for name, prediction in ranked.items()}
+
+
+def top_cells(prediction: CellPrediction, top: int) -> list[tuple[Coordinate, float]]:
+    """The best ``top`` cells of a ranking."""
+    return list(zip(prediction.cells, prediction.probabilities, strict=True))[:top]
+
+
+def read_cells(
+    pipeline: Pipeline,
+    examples: Sequence[Example],
+    selection: Selection,
+    hardware: HardwareConfig,
+    console: Console,
+) -> dict[str, tuple[ReadCell, ...]]:
+    """The cells of the selection with the span that the reader finds in each, by question id, every question."""
+    reading = {
+        (example.id, cell): reading_example(example, cell, pipeline.input)
+        for example in examples
+        for cell, _ in selection.get(example.id, ())
+    }
+    stage = pipeline.reader
+    spans = read_examples(stage.folder, stage.config, hardware, list(reading.values()), console) if reading else {}
+
+    def read(example: Example, cell: Coordinate, probability: float) -> ReadCell:
+        span, text = spans[reading[example.id, cell].id], example.table.rows[cell[0]][cell[1]].text
+        return ReadCell(*cell, probability, text, span.text, span.start, span.end, span.probability)
+
+    return {
+        example.id: tuple(read(example, cell, probability) for cell, probability in selection.get(example.id, ()))
+        for example in examples
+    }
+
+
+def _name(stage: Stage) -> str:
+    return stage.folder.path.resolve().name
+
+
+def _oracle(examples: Sequence[Example]) -> Selection:
+    return {e.id: [(cell, 1 / len(e.candidates)) for cell in e.candidates] for e in examples}
+
+
+def _first_of(rank: Callable[[Sequence[Example]], Mapping[str, Sequence[Coordinate]]]) -> Callable[..., Selection]:
+    return lambda examples: {name: [(cells[0], 1.0)] for name, cells in rank(examples).items() if cells}
+
+
+_NAMED: dict[str, Callable[[Sequence[Example]], Selection]] = {
+    "oracle": _oracle,
+    "tfidf_cell": _first_of(tfidf_cell_ranking),
+    "tfidf_sentence": _first_of(lambda examples: tfidf_sentence_ranking(examples, split_sentences)),
+}

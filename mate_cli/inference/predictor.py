@@ -1,0 +1,74 @@
+"""A run's best model, ready to predict: on a split, on examples in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytorch_lightning as pl
+
+from mate_cli.attention import widest_shape
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.task import active_schedule
+from mate_cli.config.train import TrainConfig
+from mate_cli.models.weights import load_model
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.errors import UserError
+from mate_cli.tasks.task import Prediction
+from mate_cli.training.backend import collator_for
+from mate_cli.training.devices import resolve_devices
+from mate_cli.training.fit import quieten_lightning
+from mate_cli.training.fixed_shape import check_fixed, most_masked
+from mate_cli.training.module import TaskModule
+from mate_cli.training.splits import encoding_options
+from mate_cli.training.tasks import task_of
+
+if TYPE_CHECKING:
+    from torch.utils.data import DataLoader
+
+
+class Predictor:
+    """Loads a run's best model, onto one device, and says how its inputs are encoded and batched.
+
+    Attributes:
+        options: the encoding; collator: makes batches of encoded rows.
+
+    Raises:
+        UserError: the run has no model, or it is another one than its configuration says.
+    """
+
+    def __init__(self, folder: RunFolder, config: TrainConfig, hardware: HardwareConfig) -> None:
+        if not folder.best_model.is_dir():
+            state = folder.status().get("state", "not started")
+            raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
+        model = load_model(folder.best_model, config.model.heads, config.task.kind)
+        self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
+        self.module = TaskModule(model, task_of(config.task))
+        self.options = encoding_options(config.task, active_schedule(config), model.config)
+        on_xla = self.devices.device_type == "xla"
+        if on_xla:
+            check_fixed(config.task)
+        self.collator = collator_for(
+            model.config,
+            config.model,
+            config.model.attention.backend,
+            self.devices.device_type,
+            self.devices.low_precision,
+            widest_shape(hardware.micro_batch, self.options.max_tokens) if on_xla else None,
+            most_masked(config.task, self.options.max_tokens) if on_xla else 0,
+        )
+
+    def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:
+        """A prediction for each example of the batches, in their order."""
+        quieten_lightning()
+        trainer = pl.Trainer(
+            **self.devices.trainer_arguments(),
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            default_root_dir=self.folder.path,
+        )
+        self.module.predictions.clear()
+        trainer.predict(self.module, batches, return_predictions=False)
+        return self.module.predictions

@@ -1,0 +1,73 @@
+"""The chain of runs: a training that starts from another run's best model, and what is kept of that run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mate_cli.config.model import BackboneConfig
+from mate_cli.config.train import TrainConfig
+from mate_cli.runs.folder import load_run_config
+from mate_cli.system.files import content_hash
+from mate_cli.system.errors import UserError
+from mate_cli.runs.folder import RunFolder, read_record
+
+
+def parent_run(path: str) -> RunFolder:
+    """The run that ``backbone.path`` names.
+
+    Raises:
+        UserError: it is no run, or it has no model yet.
+    """
+    folder = RunFolder(Path(path).expanduser())
+    if not folder.config_file.is_file():
+        raise UserError(f"backbone.path={path} is not a run folder: it has no config.yaml (mate train makes one)")
+    if not folder.weights_file.is_file():
+        state = folder.status().get("state", "not started")
+        raise UserError(f"backbone.path={path} has no model yet (it is {state}); train it to the end with resume=true")
+    return folder
+
+
+def check_parent(config: TrainConfig, folder: RunFolder) -> None:
+    """Make sure that the run to start from is another one than ``folder``, and the one that the ablation is about.
+
+    Raises:
+        UserError: it is not.
+    """
+    if config.backbone.source != "run":
+        return
+    parent = parent_run(str(config.backbone.path))
+    if parent.path.resolve() == folder.path.resolve():
+        raise UserError(f"backbone.path={config.backbone.path} is the run to be trained; set name=NAME to another")
+    trained, ablation = load_run_config(parent.path), config.ablation
+    for key, wanted, found in (
+        ("model.heads", ablation.parent_heads, trained.model.heads),
+        ("task.kind", ablation.parent_kind, trained.task.kind),
+    ):
+        if wanted not in (None, found):
+            raise UserError(
+                f"ablation={ablation.name} starts from a run with {key}={wanted}, "
+                f"and backbone.path={config.backbone.path} has {key}={found}"
+            )
+
+
+def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
+    """What a training starts from, to be kept in its records: the name of the weights, or the run and its own origin.
+
+    ``weights`` is a hash of the parent's model, by which another model under the same path is told from it.
+    """
+    if backbone.source != "run":
+        return {"backbone": backbone.name}
+    parent = parent_run(str(backbone.path))
+    trained, status, records = load_run_config(parent.path), parent.status(), read_record(parent.environment_file)
+    return {
+        "run": str(backbone.path),
+        "task": trained.task.name,
+        "model": trained.model.name,
+        "seed": trained.seed,
+        "state": status.get("state"),
+        "step": status.get("step"),
+        "weights": content_hash([parent.weights_file]),
+        "command": records.get("command", []),
+        "origin": records.get("origin", {"backbone": trained.backbone.name}),
+    }

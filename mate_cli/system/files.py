@@ -1,0 +1,149 @@
+"""Files and folders that are there whole or not at all, and locks that end with the process that holds them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from mate_cli.system.errors import TRY_AGAIN, UserError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LOCK = ".lock"
+"""The file in a folder by which one process keeps it to itself."""
+
+_PATIENCE = 10.0  # seconds for the processes of a killed run to end
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that no reader ever sees half of it.
+
+    Raises:
+        OSError: it cannot be written; nothing is left of the attempt, and what was there stays.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_json_lines(path: Path, values: Iterable[Mapping[str, Any]]) -> None:
+    """One object a line."""
+    write_text(path, "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values))
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """
+    Raises:
+        OSError, ValueError: the file cannot be read, or is something else.
+    """
+    with path.open(encoding="utf-8") as file:  # str.splitlines would also cut at U+2028 and others, inside of texts
+        return [dict(json.loads(line)) for line in file]
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file beside ``path`` to write, which then takes its place."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def remove_leftovers(folder: Path, pattern: str) -> None:
+    """Remove what killed processes left of files that no other process may be writing now."""
+    for leftover in folder.glob(pattern):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def hold(folder: Path) -> BaseFileLock:
+    """Keep a folder to this process, until the lock is released or the process ends, however it ends.
+
+    Raises:
+        UserError: another process holds it.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / LOCK, timeout=_PATIENCE)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise UserError(
+            f"{folder} is in use by another process: wait until that has ended, or name another folder", TRY_AGAIN
+        ) from error
+    return lock
+
+
+@contextmanager
+def in_turn(file: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """One process after the other; ``file`` is the lock, and ``waiting`` is called where another one is first."""
+    from filelock import FileLock, Timeout
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0.5)
+    except Timeout:
+        waiting()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def made_once(folder: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[Path | None]:
+    """A new folder to fill, which takes the name ``folder`` at the end; None where another process has just made it.
+
+    What killed processes left of it is removed.
+
+    Raises:
+        OSError: it cannot be written; nothing is left of the attempt.
+    """
+    with in_turn(folder.parent.parent / "locks" / f"{folder.parent.name}-{folder.name}.lock", waiting):
+        if folder.is_dir():
+            yield None
+            return
+        remove_leftovers(folder.parent, f"{folder.name}.*.partial")
+        partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
+        try:
+            partial.mkdir(parents=True)
+            yield partial
+            partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def content_hash(files: Iterable[Path]) -> str:
+    """A hash of the names and bytes of files; a file that is missing counts as missing.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    digest = hashlib.blake2b(digest_size=20)
+    for file in files:
+        try:
+            content = file.read_bytes() if file.is_file() else None
+        except OSError as error:
+            raise UserError(f"cannot read {file}: {error.strerror}") from error
+        size = "missing" if content is None else len(content)
+        digest.update(os.fsencode(f"{file.name}\0{size}\0"))
+        digest.update(content or b"")
+    return digest.hexdigest()

