@@ -58,7 +58,8 @@ def test_the_papers_batch_divides_among_the_replicas(name):
 @pytest.mark.parametrize("name", [*REPLICAS, "xla_cpu"])
 def test_no_torch_xla(name, monkeypatch):
     without(monkeypatch, "torch_xla")
-    with pytest.raises(
+    wanted = rf"hardware={name} needs torch-xla.*pip install '\.\[tpu\]'.*docs/tpu.md"
+    with pytest.raises(UserError, match=wanted) as caught:
         UserError, match=rf"hardware={name} needs torch-xla.*pip install '\.\[tpu\]'.*docs/tpu.md"
     ) as caught:
         resolve_devices(composed(f"hardware={name}").hardware)
