@@ -60,8 +60,6 @@ def test_no_torch_xla(name, monkeypatch):
     without(monkeypatch, "torch_xla")
     wanted = rf"hardware={name} needs torch-xla.*pip install '\.\[tpu\]'.*docs/tpu.md"
     with pytest.raises(UserError, match=wanted) as caught:
-        UserError, match=rf"hardware={name} needs torch-xla.*pip install '\.\[tpu\]'.*docs/tpu.md"
-    ) as caught:
         resolve_devices(composed(f"hardware={name}").hardware)
     assert "\n" not in str(caught.value)
 
