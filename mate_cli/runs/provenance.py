@@ -1,0 +1,83 @@
+"""Where a number came from: command line, code, versions, machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from mate_cli.system.distribution import NAME
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+_CODE = ("conf", "hydra_plugins", "mate_cli")
+
+
+_PACKAGES = (
+    NAME,
+    "torch",
+    "pytorch-lightning",
+    "transformers",
+    "tokenizers",
+    "datasets",
+    "scikit-learn",
+    "numpy",
+)
+
+
+def environment(command: list[str]) -> dict[str, Any]:
+    """Where a number came from: command line, git commit, versions, machine.
+
+    Args:
+        command: as ``sys.argv``; where the program lies is not kept.
+    """
+    return {
+        "command": ["mate", *command[1:]],
+        "git": _git_state(),
+        "python": sys.version.split()[0],
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "machine": {"system": platform.platform(), "cpu": platform.processor() or platform.machine()},
+        "cpu_count": os.cpu_count(),
+    }
+
+
+def code_version(environment: Mapping[str, Any]) -> str:
+    """The code behind a record of ``environment``: the commit, with a + where it was changed; else the release."""
+    git = environment.get("git")
+    if git:
+        return str(git["commit"])[:10] + ("+" if git["dirty"] else "")
+    packages = environment.get("packages", {})
+    return f"mate {packages.get(NAME) or packages.get('mate-cli')}"  # the distribution's former name, in older records
+
+
+def _git_state(checkout: Path = _CHECKOUT) -> dict[str, Any] | None:
+    """The last commit that changed what runs, and whether it was changed since; None where it is not a checkout.
+
+    Results that are written or committed in the checkout make no other code.
+    """
+    if not (checkout / ".git").exists():
+        return None
+    try:
+        commit = _git(checkout, "log", "-1", "--format=%H", "--", *_CODE)
+        return {"commit": commit, "dirty": bool(_git(checkout, "status", "--porcelain", "--", *_CODE))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    # A lock that is optional would be left in the user's checkout by a kill.
+    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
