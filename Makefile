@@ -12,7 +12,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # What no training imports: linters, and what sweeps and TensorBoard need.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,6 +32,17 @@ test: $(READY) ## the fast tests (minutes)
 
 test-slow: $(READY) ## the tests that train, kill and resume
 	$(PYTEST) -m "slow and not oracles and not gpu"
+
+# What PyTorch, oneDNN and MKL use of this machine's processor: what older ones have.
+LIMITS_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2
+LIMITS_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+
+test-processors: test-processor-default test-processor-avx2 ## fast and slow tests, and the demo, as on processors without AVX2 and without AVX-512 (hours)
+
+test-processor-%: $(READY)
+	$(LIMITS_$*) $(PYTEST)
+	$(LIMITS_$*) $(PYTEST) -m "slow and not oracles and not gpu"
+	$(LIMITS_$*) $(VENV)/bin/mate train name=demo-$* overwrite=true "hardware.precision='32'"
 
 test-gpu: $(READY) ## the tests that need a CUDA GPU
 	$(VENV)/bin/python -c 'import torch; assert torch.cuda.is_available(), "make test-gpu needs a CUDA GPU"'

@@ -52,23 +52,26 @@ def eight(cache):
     return found[:: len(found) // 8][:8]
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", fast("mate", "table_etc", of=MODELS))
-def test_it_learns_eight_examples_by_heart(name, eight):
+def test_it_learns_eight_examples_by_heart(name, seed, eight):
+    """At a rate, and with clipped gradients, that no processor's rounding throws off: it takes 33 to 92 steps."""
     config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
     options = encoding_options(config.task, ScheduleConfig(max_tokens=512), model.config)
     encoded = encode(eight, CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
     batch = collator([row_of(example, own.features) for example, own in zip(eight, encoded, strict=True)])
     module = TaskModule(model, CellSelection())
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     for _ in range(200):
         losses, _ = cell_loss(module(batch), batch.cell_document, batch.is_candidate, 8)
         if losses.mean() < 0.05:
             break
         optimizer.zero_grad()
         losses.mean().backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
     assert losses.mean() < 0.05
     assert all(own.cells[0] in candidates_of(batch)[own.id] for own in module.eval().predict(batch))
