@@ -100,7 +100,7 @@ $(AUDIT)/.ready:
 audit: $(READY) $(AUDIT)/.ready ## known vulnerabilities of the pinned versions (needs pypi.org), and all licences
 	$(AUDIT)/bin/python .ci/audit.py $(VENV)/bin/python
 
-test-fuzz: $(READY) ## 155,000 spoilt files and odd tables through every reader and the encoding; writes results/faults/fuzz.md (a quarter of an hour)
+test-fuzz: $(READY) ## 155,000 spoilt files and odd tables through every data format and the encoding; writes results/faults/fuzz.md (a quarter of an hour)
 	FUZZ_TABLE=results/faults/fuzz.md $(PYTEST) -m fuzz tests/fuzz
 
 lint: $(READY) ## ruff

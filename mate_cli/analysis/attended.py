@@ -128,7 +128,7 @@ class _Asked:
         options = encoding_options(self.task, self.schedule, model_config)
         source = task_of(self.task).source(self.data, training=False)
         rows = open_split(source, vocabulary, options, self.paths, console).dataset
-        title, is_papers = f"{name}, {self.task.name} {self.data.split}", (self.data.reader, self.data.split) == _PAPERS
+        title, is_papers = f"{name}, {self.task.name} {self.data.split}", (self.data.format, self.data.split) == _PAPERS
         return Attended(title, is_papers, model, rows)
 
 

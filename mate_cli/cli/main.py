@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
         with stopping_tidily():
             code = _dispatch([word for word in words if word != "--debug"], debug)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, say `head`, has seen enough
+    except BrokenPipeError:  # the process at the other end, say `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except SystemExit as leaving:  # what Lightning makes of Ctrl-C, without a word

@@ -56,7 +56,7 @@ def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console:
     weight = known_weight(config, pipeline, folder)
     with results_folder(folder, pipeline):
         answers = answer_split(config, pipeline, weight, console)
-        _report_answers(folder, config.split, answers, pipeline.reader.config.task.reader, console)
+        _report_answers(folder, config.split, answers, pipeline.reader.config.task.format, console)
 
 
 def _report_answers(folder: RunFolder, split: str, answers: Answers, data: str, console: Console) -> None:

@@ -33,7 +33,7 @@ def _fetch(config: PrepareConfig, console: Console) -> None:
     from mate_cli.tables.download import fetch_release, release_folder
     from mate_cli.tables.releases import RELEASES
 
-    name, cache = config.task.reader, cache_folder(config.paths)
+    name, cache = config.task.format, cache_folder(config.paths)
     if config.data_dir is not None or name not in RELEASES or release_folder(name, cache).is_dir():
         return
     with downloads(console) as advance:

@@ -22,7 +22,7 @@ SUBJECTS = {
     "flow": "run",
 }
 # Those that read a task: coverage generates tables where none is named, flow takes a run's own.
-TASK_READERS = ("coverage", "flow")
+TASK_ANALYSES = ("coverage", "flow")
 
 PERTURBATIONS = ("rows", "columns", "distractors")
 
@@ -94,10 +94,10 @@ class AnalyzeConfig:
             found.append("analysis.baseline_only looks at no run: leave out run, and add task=NAME")
         if self.analysis.name != "robustness" and self.max_tokens is not None:
             found.append("max_tokens belongs to analysis=robustness")
-        if self.analysis.name in TASK_READERS:
+        if self.analysis.name in TASK_ANALYSES:
             return found + self._task_problems()
-        alone, readers = {"task": self.task, "schedule": self.schedule}, " or ".join(TASK_READERS)
-        return found + [f"{name} belongs to analysis={readers}" for name, own in alone.items() if own is not None]
+        alone, names = {"task": self.task, "schedule": self.schedule}, " or ".join(TASK_ANALYSES)
+        return found + [f"{name} belongs to analysis={names}" for name, own in alone.items() if own is not None]
 
     def _task_problems(self) -> list[str]:
         if self.task is not None:

@@ -15,7 +15,7 @@ KINDS = ("cell_selection", "span_reading", "table_qa", "entailment", "masked_lan
 OBJECTIVES = ("mml", "hard_em", "uniform")
 NOISES = ("none", "full", "selective", "column")
 _GENERATED = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
-READERS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "own", "own_qa", *_GENERATED, "corpus")
+FORMATS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "own", "own_qa", *_GENERATED, "corpus")
 PRUNINGS = ("none", "hem")
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
@@ -125,7 +125,7 @@ class TaskConfig:
 
     name: str = key(MISSING, "name of the option")
     kind: str = key("cell_selection", "what is predicted", choices=KINDS)
-    reader: str = key(MISSING, "which data format is read", choices=READERS)
+    format: str = key(MISSING, "data format to read", choices=FORMATS)
     input: str = key("both", "what the model sees: both, the table alone, the passages alone", choices=INPUTS)
     expansion: str = key(
         "tfidf",

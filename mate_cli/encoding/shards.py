@@ -156,8 +156,8 @@ class ShardFolder:
         """
         name = f"{_name(number)}.arrow"
         try:
-            with pa.ipc.open_file(self._opened(name, cache)) as reader:
-                found, batch = (reader.schema.metadata or {}).get(b"vocabulary", b"").decode(), reader.get_batch(0)
+            with pa.ipc.open_file(self._opened(name, cache)) as file:
+                found, batch = (file.schema.metadata or {}).get(b"vocabulary", b"").decode(), file.get_batch(0)
         except (OSError, pa.ArrowException) as error:
             reason = str(error).partition("\n")[0]
             raise UserError(
@@ -204,7 +204,7 @@ class ShardFolder:
             raise UserError(f"{self.url}/{name} cannot be read ({error}); remove it and {_AGAIN}") from error
 
     def _write(self, name: str, content: bytes) -> None:
-        """So that no reader ever sees half of it: renamed in a file system, put in one go in a store of objects."""
+        """So that no other process sees half of it: renamed in a file system, put in one go in a store of objects."""
         try:
             if not self._is_local:
                 self._fs.pipe_file(f"{self._root}/{name}", content)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.perturb import Perturbation, arrangements
-from mate_cli.tables.readers import READERS
 from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
 from mate_cli.tables.split import Split
 from mate_cli.tables.table import Example, Input
@@ -37,9 +37,9 @@ class SplitSource(ExampleSource, Protocol):
 
 @dataclass(frozen=True)
 class DataSource:
-    """A split of a data folder, in the format that ``reader``, one of ``tables.readers``, reads."""
+    """A split of a data folder, in one of the formats of ``tables.formats``."""
 
-    reader: str
+    format: str
     data_dir: Path
     split: str
 
@@ -49,7 +49,7 @@ class DataSource:
         Raises:
             UserError: the files of the questions are not there or are broken.
         """
-        return READERS[self.reader].split_files(self.data_dir, self.split)
+        return FORMATS[self.format].split_files(self.data_dir, self.split)
 
     def read(self) -> Split:
         """The split.
@@ -57,7 +57,7 @@ class DataSource:
         Raises:
             UserError: the files are not there or are broken.
         """
-        return READERS[self.reader].read_split(self.data_dir, self.split)
+        return FORMATS[self.format].read_split(self.data_dir, self.split)
 
 
 @dataclass(frozen=True)

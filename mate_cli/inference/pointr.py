@@ -113,10 +113,10 @@ def open_pipeline(selector: str, reader: str, paths: PathsConfig, untrained: Seq
     if selector in untrained:
         return Pipeline(selector, second)
     first = open_stage("selector", selector, ("cell_selection",), paths)
-    if first.config.task.reader != second.config.task.reader:
+    if first.config.task.format != second.config.task.format:
         raise UserError(
-            f"selector={selector} was trained on {first.config.task.reader}, reader={reader} on "
-            f"{second.config.task.reader}: the two stages must be of the same data"
+            f"selector={selector} was trained on {first.config.task.format}, reader={reader} on "
+            f"{second.config.task.format}: the two stages must be of the same data"
         )
     return Pipeline(first, second)
 

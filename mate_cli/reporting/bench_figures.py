@@ -32,7 +32,7 @@ AXES = (
 )
 
 
-# Ten colours that colour-blind readers tell apart, then the same dashed.
+# Ten colours that colour-blind people tell apart, then the same dashed.
 _LINES = cycler(linestyle=["-", "--"]) * matplotlib.style.library["tableau-colorblind10"]["axes.prop_cycle"]
 
 

@@ -41,7 +41,7 @@ from mate_cli.tables.answer_files import (
     sqa_predictions_text,
     wtq_predictions_text,
 )
-from mate_cli.tables.readers import READERS, split_of
+from mate_cli.tables.formats import FORMATS, split_of
 
 _CELLS, _CELL_MEASURES = "answer cells, per cent", ("ALL", "SEQ")
 _DENOTATIONS = "denotation accuracy, per cent"
@@ -123,11 +123,11 @@ def submission_report(predictions: Path, questions: Path) -> Report:
     Raises:
         UserError: a file is broken or not where a release has it, or an answer is missing or one too many.
     """
-    reader, folder, split = split_of(questions)
-    if reader not in ("sqa", "wtq"):
-        raise UserError(f"reference={questions}: {reader} has no prediction files in TSV; sqa and wtq have")
-    examples = READERS[reader].read_split(folder, split).examples
-    if reader == "sqa":
+    data_format, folder, split = split_of(questions)
+    if data_format not in ("sqa", "wtq"):
+        raise UserError(f"reference={questions}: {data_format} has no prediction files in TSV; sqa and wtq have")
+    examples = FORMATS[data_format].read_split(folder, split).examples
+    if data_format == "sqa":
         record = answer_cells_record(examples, read_sqa_predictions(predictions, examples))
         return _accuracy_report(record, f"{split}: {_CELLS}", _CELL_MEASURES)
     gold = gold_values(examples, read_tagged(folder / TAGGED))

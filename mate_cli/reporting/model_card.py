@@ -159,7 +159,7 @@ def _limits(trained: TrainConfig) -> Iterator[str]:
         f"It was trained on inputs of at most {schedule.max_tokens} tokens, to which longer cells were cut; what it "
         "does with longer inputs was not measured here."
     )
-    if trained.task.reader == "sample":
+    if trained.task.format == "sample":
         yield "Its training data are generated tables on few subjects, not tables that people wrote."
     if trained.model.attention.backend == "bucketed":
         yield "Its attention is an approximation: in large tables it misses pairs of the same row or column."

@@ -15,7 +15,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Step, Training
 from mate_cli.system.errors import UserError
-from mate_cli.tables.readers import READERS
+from mate_cli.tables.formats import FORMATS
 from mate_cli.training.cost import seconds_on_cpu
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.starting_model import encoding_model, weights_folder
@@ -71,7 +71,7 @@ def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
         encoder = read_config(weights_folder(backbone))
     steps = schedule.steps
     if steps is None:
-        questions = _questions(config.task.reader, config.data_dir)
+        questions = _questions(config.task.format, config.data_dir)
         steps = None if questions is None else math.ceil((schedule.epochs or 0) * questions / schedule.batch)
     return None if steps is None else float(_flops_per_token(encoder)) * steps * schedule.batch * schedule.max_tokens
 
@@ -84,12 +84,12 @@ def _flops_per_token(encoder: MateConfig) -> int:
 
 
 @cache
-def _questions(reader: str, data_dir: str | None) -> int | None:
+def _questions(data_format: str, data_dir: str | None) -> int | None:
     """About how many questions there are to train on, by a look at their file alone; None where that does not tell."""
-    if reader not in READERS or data_dir is None:
+    if data_format not in FORMATS or data_dir is None:
         return None
     try:
-        file = READERS[reader].LAYOUT.question_file(Path(data_dir), "train")
+        file = FORMATS[data_format].LAYOUT.question_file(Path(data_dir), "train")
         text = file.read_text(encoding="utf-8")
         plain = json.loads(text) if file.suffix == ".json" else text.splitlines()[1:]
     except (UserError, KeyError, OSError, ValueError):

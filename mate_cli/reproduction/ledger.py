@@ -23,7 +23,7 @@ from mate_cli.runs.records import BrokenRecord, RunRecord, read_runs
 from mate_cli.system.errors import UserError
 from mate_cli.training.splits import data_folder
 
-_SAMPLE = TaskConfig(name="sample", reader="sample")
+_SAMPLE = TaskConfig(name="sample", format="sample")
 _OF_SAMPLE = "hybridqa"  # whose layout the sample has; the others are below it, under their names
 
 
@@ -93,7 +93,7 @@ class Ledger:
         schedule = f"{self.config.schedule}_{config.model.name}"  # a model's own, as mlm's paper_linformer
         if schedule not in config.task.schedules:
             schedule = self.config.schedule
-        data_dir = self.data_dir(data_key(config.task.reader))
+        data_dir = self.data_dir(data_key(config.task.format))
         return replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir)
 
     def data_dir(self, key: str) -> str | None:
@@ -137,9 +137,9 @@ class Ledger:
         return result_settings(to_plain(config), str(config.schedule))
 
 
-def data_key(reader: str) -> str:
-    """Which key of ``data`` says where a reader's files are."""
-    return reader if reader in {field.name for field in fields(DataConfig)} else "tables"
+def data_key(data_format: str) -> str:
+    """Return the key of ``data`` that names the folder of a data format."""
+    return data_format if data_format in {field.name for field in fields(DataConfig)} else "tables"
 
 
 @functools.cache

@@ -77,7 +77,7 @@ class Training(Chain, Step):
 
     def hindrance(self, ledger: Ledger) -> str | None:
         config = ledger.training_config(self)
-        key = data_key(config.task.reader)
+        key = data_key(config.task.format)
         if config.data_dir is None:
             return f"data.{key} is not named"
         if ledger.lacks_parent(self):

@@ -16,32 +16,28 @@
 
 from __future__ import annotations
 
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from mate_cli.config.rules import problems
-from mate_cli.config.task import active_schedule
-from mate_cli.config.plain import escape
-from mate_cli.runs.identity import differences
-from mate_cli.runs.provenance import code_version, environment
-
 import json
 import os
 import platform
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
-from importlib import metadata
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
+from mate_cli.config.plain import escape
+from mate_cli.config.rules import problems
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
-from mate_cli.runs.identity import config_hash
+from mate_cli.runs.identity import differences
+from mate_cli.runs.provenance import code_version, environment
+from mate_cli.runs.upgrade import upgraded
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import hold, in_turn, remove_leftovers, write_json, write_json_lines, write_text
 
@@ -49,15 +45,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
-
-
 WEIGHTS = "model.safetensors"
-
-
-
-
-
-
 
 
 class RunFolder:
@@ -120,7 +108,7 @@ class RunFolder:
         Raises:
             UserError: the folder holds a run of another configuration.
         """
-        stored = yaml.safe_load(self.config_file.read_text())
+        stored = upgraded(yaml.safe_load(self.config_file.read_text()))
         differing = sorted(differences(stored, config))
         if differing:
             raise UserError(
@@ -207,10 +195,6 @@ class FollowedFolder(RunFolder):
             super().set_status(state, **facts)
 
 
-
-
-
-
 @contextmanager
 def written_to(folder: Path) -> Iterator[None]:
     """Write results into a folder, new or not, that the key ``to`` names.
@@ -265,7 +249,7 @@ def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: s
     if not file.is_file():
         raise UserError(f"{run} is not a run folder: it has no config.yaml (mate train makes one)")
     try:
-        plain = yaml.safe_load(file.read_text(encoding="utf-8"))
+        plain = upgraded(yaml.safe_load(file.read_text(encoding="utf-8")))
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(TrainConfig), _literal(plain)))
     except (OSError, UnicodeError, yaml.YAMLError, OmegaConfBaseException, TypeError, ValueError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]

@@ -12,7 +12,6 @@ from typing import Any
 from mate_cli.config.plain import to_plain
 from mate_cli.config.train import TrainConfig
 
-
 # Keys that decide where a run is written and how it is told, not what comes out.
 NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
 

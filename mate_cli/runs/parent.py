@@ -7,10 +7,9 @@ from typing import Any
 
 from mate_cli.config.model import BackboneConfig
 from mate_cli.config.train import TrainConfig
-from mate_cli.runs.folder import load_run_config
-from mate_cli.system.files import content_hash
+from mate_cli.runs.folder import RunFolder, load_run_config, read_record
 from mate_cli.system.errors import UserError
-from mate_cli.runs.folder import RunFolder, read_record
+from mate_cli.system.files import content_hash
 
 
 def parent_run(path: str) -> RunFolder:

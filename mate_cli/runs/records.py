@@ -18,8 +18,9 @@ from typing import Any
 import yaml
 
 from mate_cli.runs.identity import plain_hash
-from mate_cli.system.errors import UserError
 from mate_cli.runs.provenance import code_version
+from mate_cli.runs.upgrade import upgraded
+from mate_cli.system.errors import UserError
 
 # What makes a folder that of a run; the folders of a pipeline's answers have neither.
 _MARKS = ("config.yaml", "status.json")
@@ -40,7 +41,9 @@ HEADLINES = (
 class RunRecord:
     """
     Attributes:
-        config, environment, status, metrics: what the files of the run folder hold, plain data.
+        config, environment, status, metrics: the contents of the files of the run folder, plain data; the configuration
+            has today's keys.
+        config_hash: sha256 (hex) of the configuration as it is in the file.
     """
 
     path: Path
@@ -48,6 +51,7 @@ class RunRecord:
     environment: Mapping[str, Any]
     status: Mapping[str, Any]
     metrics: Mapping[str, Any]
+    config_hash: str
 
     @property
     def task(self) -> str:
@@ -135,7 +139,7 @@ class RunRecord:
             "flops": self.flops,
             "hardware": self.status.get("hardware"),
             "parents": list(self.parents),
-            "config_hash": plain_hash(self.config),
+            "config_hash": self.config_hash,
             "config": dict(self.config),
             "environment": dict(self.environment),
             "metrics": dict(self.metrics),
@@ -183,7 +187,7 @@ def read_run(path: Path) -> RunRecord:
     config = _read(path / "config.yaml", lambda text: yaml.load(text, _LOADER), optional=False)  # noqa: S506  (the safe one, in C)
     files = ("environment.json", "status.json", "metrics.json")
     environment, status, metrics = (_read(path / name, json.loads) for name in files)
-    record = RunRecord(path, config, environment, status, metrics)
+    record = RunRecord(path, upgraded(config), environment, status, metrics, plain_hash(config))
     try:
         record.plain()
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -24,7 +24,7 @@ _PATIENCE = 10.0  # seconds for the processes of a killed run to end
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file so that no reader ever sees half of it.
+    """Write a file so that no other process sees half of it.
 
     Raises:
         OSError: it cannot be written; nothing is left of the attempt, and what was there stays.

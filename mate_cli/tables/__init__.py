@@ -1,1 +1,1 @@
-"""What a table and a question are, and one reader per benchmark. Knows no torch."""
+"""Tables, questions, and the data formats they are read from. Imports no torch."""

@@ -13,7 +13,7 @@ from mate_cli.tables.file_text import read_text
 from mate_cli.tables.table import Cell, Table
 
 Dialect = Mapping[str, Any]
-"""What ``csv.reader`` is told of the dialect of a file."""
+"""Arguments of ``csv.reader``: the dialect of a file."""
 
 
 def read_records(path: Path, columns: Sequence[str], dialect: Dialect) -> Iterator[tuple[str, dict[str, str]]]:
@@ -49,17 +49,17 @@ def read_table(
 
 def _rows(path: Path, dialect: Dialect) -> list[tuple[int, list[str]]]:
     """The rows, each with the line it ends on, at least one and all of one width; blank lines are passed over."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), **dialect)
+    lines = csv.reader(io.StringIO(read_text(path), newline=""), **dialect)
     rows: list[tuple[int, list[str]]] = []
     try:
-        for fields in filter(None, reader):
-            rows.append((reader.line_num, fields))
+        for fields in filter(None, lines):
+            rows.append((lines.line_num, fields))
             if len(fields) != len(rows[0][1]):
                 raise UserError(
-                    f"{path}: line {reader.line_num}: {len(fields)} fields, the first line has {len(rows[0][1])}"
+                    f"{path}: line {lines.line_num}: {len(fields)} fields, the first line has {len(rows[0][1])}"
                 )
     except csv.Error as error:
-        raise UserError(f"{path}: line {reader.line_num}: cannot be read ({named(str(error))})") from error
+        raise UserError(f"{path}: line {lines.line_num}: cannot be read ({named(str(error))})") from error
     if not rows:
         raise UserError(f"{path}: the file is empty; fetch it again")
     return rows

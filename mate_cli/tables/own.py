@@ -29,7 +29,7 @@ _LAYOUT = Layout(
 
 
 @dataclass(frozen=True)
-class OwnReader:
+class OwnFormat:
     """Reads the questions of a folder.
 
     Attributes:

@@ -113,4 +113,4 @@ RELEASES = {
         ),
     ),
 }
-"""By the name of the reader (``tables.readers``)."""
+"""By the name of the data format (``tables.formats``)."""

@@ -1,4 +1,4 @@
-"""The types that every reader produces and everything later consumes."""
+"""The types that every data format produces and everything later consumes."""
 
 from __future__ import annotations
 

@@ -40,20 +40,20 @@ def _rows(file: BinaryIO, path: Path) -> list[tuple[Cell, ...]]:
     """The header and the rows, all of one width."""
     lines = _lines(file, path)
     first = list(islice(lines, _LINES_TO_SNIFF))
-    reader = csv.reader(chain(first, lines), delimiter=_delimiter(first), strict=True)
+    records = csv.reader(chain(first, lines), delimiter=_delimiter(first), strict=True)
     rows: list[tuple[Cell, ...]] = []
     try:
-        for fields in filter(None, reader):
+        for fields in filter(None, records):
             if rows and len(fields) != len(rows[0]):
                 raise UserError(
-                    f"{path}: line {reader.line_num} has {_count(len(fields), 'field')}, "
+                    f"{path}: line {records.line_num} has {_count(len(fields), 'field')}, "
                     f"the header has {len(rows[0])}; quote a field that holds the delimiter"
                 )
             check_size(path, len(rows), len(fields))
             rows.append(tuple(Cell(field.strip()) for field in fields))
     except csv.Error as error:
         raise UserError(
-            f"{path}: line {reader.line_num} is not CSV ({named(str(error))}); is a quote left open?"
+            f"{path}: line {records.line_num} is not CSV ({named(str(error))}); is a quote left open?"
         ) from error
     if not rows:
         raise UserError(f"{path}: the file is empty; its first line must be the header")

@@ -11,7 +11,7 @@ from mate_cli.tables.user_html import read_html
 from mate_cli.tables.user_json import read_json_table
 from mate_cli.tables.user_parquet import read_parquet
 
-_READERS = {
+_FILES = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".txt": read_csv,
@@ -26,11 +26,9 @@ def read_table(path: Path) -> Table:
     """The table of a file; a name without an ending is a CSV file's.
 
     Raises:
-        UserError: the ending is another one, or as the readers of the formats.
+        UserError: the ending is another one, or the file is broken.
     """
     ending = path.suffix.lower() or ".csv"
-    if ending not in _READERS:
-        raise UserError(
-            f"table={path}: a table is a file in {', '.join(_READERS)}, not {ending}; save it as one of them"
-        )
-    return _READERS[ending](path)
+    if ending not in _FILES:
+        raise UserError(f"table={path}: a table is a file in {', '.join(_FILES)}, not {ending}; save it as one of them")
+    return _FILES[ending](path)

@@ -18,7 +18,7 @@ from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
-from mate_cli.tables.readers import READERS
+from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.releases import RELEASES
 from mate_cli.training.tasks import task_of
 
@@ -29,7 +29,7 @@ def data_source(task: TaskConfig, split: str, data_dir: str | None, paths: Paths
     Raises:
         UserError: as ``data_folder``.
     """
-    return DataSource(task.reader, data_folder(task, data_dir, paths), split)
+    return DataSource(task.format, data_folder(task, data_dir, paths), split)
 
 
 def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> list[DataSource]:
@@ -39,8 +39,8 @@ def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> 
         UserError: as ``data_folder``, the folder is not in the layout of its data, or it has no split.
     """
     folder = data_folder(task, data_dir, paths)
-    splits = READERS[task.reader].LAYOUT.present_splits(folder)
-    return [DataSource(task.reader, folder, split) for split in splits]
+    splits = FORMATS[task.format].LAYOUT.present_splits(folder)
+    return [DataSource(task.format, folder, split) for split in splits]
 
 
 def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> Path:
@@ -49,18 +49,18 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
     Raises:
         UserError: the task needs ``data_dir``, and there is none; or it has no questions.
     """
-    if task.reader == "corpus":
+    if task.format == "corpus":
         raise UserError(f"task={task.name} asks no questions: it is for mate prepare, train and evaluate; name another")
-    if task.reader == "sample":
+    if task.format == "sample":
         return _sample_folder(cache_folder(paths))
     if data_dir is not None:
         return Path(data_dir).expanduser()
-    is_released = task.reader in RELEASES
-    if is_released and (fetched := release_folder(task.reader, cache_folder(paths))).is_dir():
+    is_released = task.format in RELEASES
+    if is_released and (fetched := release_folder(task.format, cache_folder(paths))).is_dir():
         return fetched
     way_out = f"mate prepare task={task.name} fetches it; " if is_released else ""
     raise UserError(
-        f"task={task.name} needs data_dir=DIR, a folder with {READERS[task.reader].LAYOUT.content}; "
+        f"task={task.name} needs data_dir=DIR, a folder with {FORMATS[task.format].LAYOUT.content}; "
         f"{way_out}to try mate without data: task=sample"
     )
 

@@ -17,7 +17,7 @@ from mate_cli.cli.main import main
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.system.errors import UserError
-from mate_cli.tables.readers import READERS
+from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.table import Example
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq
 from tests.training.test_every_model import composed
@@ -50,7 +50,7 @@ def run(tmp_path: Path) -> Callable[[str, str, Answer], str]:
         folder.mkdir(parents=True)
         config = composed(f"task={task}", "backbone=tiny", "schedule=smoke", f"data_dir={data}")
         (folder / "config.yaml").write_text(yaml.safe_dump(to_plain(config)))
-        examples = READERS[task].read_split(data, "dev").examples
+        examples = FORMATS[task].read_split(data, "dev").examples
         answered = [(example, answer(example)) for example in examples]
         lines = [json.dumps({"id": example.id, **own}) for example, own in answered if own is not None]
         (folder / "predictions-dev.jsonl").write_text("\n".join(lines) + "\n")

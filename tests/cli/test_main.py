@@ -184,7 +184,7 @@ def test_the_module_runs_as_a_program() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "error: seed=two: must be a whole number\n")
 
 
-def test_a_reader_that_stops_reading_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(1); import mate_cli.__main__", "ls"],
         stdout=subprocess.PIPE,

@@ -78,7 +78,7 @@ def test_the_papers_schedules_are_those_of_the_tapas_release(
 def test_statements_are_learnt_at_the_length_and_with_the_batch_of_the_release() -> None:
     """Spec 5.2, 5.3: 128 tokens, batch 512, 5e-5 after a warm-up of 1%; one schedule for both kinds and their mix."""
     both, *each = (train_config(f"task={name}").task for name in ("cs", "synthetic", "counterfactual"))
-    assert [(own.name, own.reader, own.kind) for own in each] == [
+    assert [(own.name, own.format, own.kind) for own in each] == [
         ("synthetic", "synthetic", "entailment"),
         ("counterfactual", "counterfactual", "entailment"),
     ]

@@ -1,4 +1,4 @@
-"""Where examples come from: every reader by its name, and what is made of any split."""
+"""Where examples come from: every format by its name, and what is made of any split."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ import pytest
 from mate_cli.config import task
 from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource
 from mate_cli.system.files import content_hash
-from mate_cli.tables.readers import READERS
-from mate_cli.tables.statements.reader import StatementReader
+from mate_cli.tables.formats import FORMATS
+from mate_cli.tables.statements.splits import StatementFormat
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq
 
 _RELEASES = {"sqa": write_sqa, "wtq": write_wtq, "tabfact": write_tabfact}
 
 
-def test_every_reader_that_can_be_configured_is_there() -> None:
-    assert (*READERS, "corpus") == task.READERS  # a corpus has tables, and no questions to read
-    for reader in READERS.values():
-        splits = () if isinstance(reader, StatementReader) else task.SPLITS
-        assert tuple(reader.LAYOUT.questions) == splits
+def test_every_format_that_can_be_configured_is_there() -> None:
+    assert (*FORMATS, "corpus") == task.FORMATS  # a corpus has tables, and no questions to read
+    for data_format in FORMATS.values():
+        splits = () if isinstance(data_format, StatementFormat) else task.SPLITS
+        assert tuple(data_format.LAYOUT.questions) == splits
 
 
-@pytest.mark.parametrize(("reader", "write"), _RELEASES.items())
-def test_splits_without_questions_and_drawn_ones(reader: str, write: Callable[[Path], Path], tmp_path: Path) -> None:
-    whole = DataSource(reader, write(tmp_path), "train")
+@pytest.mark.parametrize(("data_format", "write"), _RELEASES.items())
+def test_splits_without_questions_and_drawn_ones(
+    data_format: str, write: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    whole = DataSource(data_format, write(tmp_path), "train")
     blanked, drawn = BlankedSource(whole), DrawnSource(whole, 3)
     read = whole.read()
     without = blanked.read()

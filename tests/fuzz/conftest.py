@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tabulate import tabulate
 
-_HEADER = ("reader, file", "inputs", "results", "clear errors", "crashes")
+_HEADER = ("format, file", "inputs", "results", "clear errors", "crashes")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -36,7 +36,7 @@ NASTY_TEXTS = (
     *('"', "'", '""', "\\", "\\n\\p\\\\", "a|b|", "|", ",", ";", "#", "/", "..", "../../x", "/etc/passwd", "a" * 300),
     *("[[key|words]]", "[[", "[a]", " (b)", "(", "n/a", "?", "None", "[]", "['(0, 0)']", "['\\ud800']", "<td>", "&#9;"),
 )
-"""Texts that readers of tables have stumbled over, ours and others'."""
+"""Texts that parsers of tables have stumbled over, ours and others'."""
 
 NASTY_VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 1.5, 1e308, float("nan"), float("inf"), 2**63, -(2**70), 10**30),

@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader of files, each file that it reads in turn, beside sound ones."""
+"""What is fuzzed: every format of files, each file that it reads in turn, beside sound ones."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.answer_files import read_sqa_predictions, read_tagged, read_wtq_predictions
 from mate_cli.tables.corpus import Broken, Corpus
-from mate_cli.tables.own import OwnReader
-from mate_cli.tables.readers import Reader
+from mate_cli.tables.formats import Format
+from mate_cli.tables.own import OwnFormat
 from mate_cli.tables.split import Split
 from mate_cli.tables.submission import read_reference, read_submission
 from mate_cli.tables.table import Table
@@ -41,17 +41,17 @@ Texts = Iterable[str]
 
 @dataclass(frozen=True)
 class Target:
-    """A file that a reader reads.
+    """A file of a data format.
 
     Attributes:
-        reader: as in the table of results; file: its name below a folder.
+        format: as in the table of results; file: its name below a folder.
         sound: contents that are read without complaint.
         release: writes the other files into a folder.
         spoil: a content after edits.
         read: reads the folder; gives all texts that came of it, or of a corpus the reasons why a table is broken.
     """
 
-    reader: str
+    format: str
     file: str
     sound: tuple[bytes, ...]
     read: Callable[[Path], Texts]
@@ -60,7 +60,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        return f"{self.reader} {self.file}"
+        return f"{self.format} {self.file}"
 
 
 def texts_of(table: Table) -> Texts:
@@ -70,12 +70,12 @@ def texts_of(table: Table) -> Texts:
     return [table.id, table.title, *(text for row in rows for cell in row for text in (cell.text, *cell.links))]
 
 
-def _split_reader(reader: Reader, split: str) -> Callable[[Path], Texts]:
+def _reading(data_format: Format, split: str) -> Callable[[Path], Texts]:
     def read(folder: Path) -> Texts:
-        reader.LAYOUT.present_splits(folder)
-        files = reader.split_files(folder, split)
+        data_format.LAYOUT.present_splits(folder)
+        files = data_format.split_files(folder, split)
         assert all(file.resolve().is_relative_to(folder.resolve()) for file in files)
-        return _texts_of_split(reader.read_split(folder, split))
+        return _texts_of_split(data_format.read_split(folder, split))
 
     return read
 
@@ -95,7 +95,7 @@ def _texts_of_split(split: Split) -> Texts:
 
 
 def _corpus(folder: Path) -> Texts:
-    """The texts of the tables; a broken one raises, as a reader of one file would."""
+    """The texts of the tables; a broken one raises, as one file alone would."""
     corpus = Corpus(str(folder))
     found = [own for portion in corpus.portions(line_bytes=64) for own in corpus.read(portion)]
     for own in found:
@@ -145,7 +145,7 @@ def _gold(folder: Path) -> Texts:
 
 
 def _hybridqa_gold(folder: Path) -> Texts:
-    return [*_split_reader(hybridqa, "dev")(folder), *hybridqa.read_gold(folder, "dev")]
+    return [*_reading(hybridqa, "dev")(folder), *hybridqa.read_gold(folder, "dev")]
 
 
 _QUESTIONS = [
@@ -245,33 +245,46 @@ TARGETS = (
     ),
     *(
         Target(
-            "hybridqa", f"{_LINKS}/{file}", (_json(own),), _split_reader(hybridqa, "dev"), _write_hybridqa, edited_json
+            "hybridqa",
+            f"{_LINKS}/{file}",
+            (_json(own),),
+            _reading(hybridqa, "dev"),
+            _write_hybridqa,
+            edited_json,
         )
         for file, own in (("tables_tok/T_0.json", _WIKI_TABLE), ("request_tok/T_0.json", _LINKED))
     ),
-    Target("sqa", "test.tsv", (_lines(SQA_HEADER, *SQA_ROWS),), _split_reader(sqa, "test"), write_sqa),
-    Target("sqa", "table_csv/1_1.csv", (SQA_TABLE.encode(),), _split_reader(sqa, "test"), write_sqa),
+    Target("sqa", "test.tsv", (_lines(SQA_HEADER, *SQA_ROWS),), _reading(sqa, "test"), write_sqa),
+    Target("sqa", "table_csv/1_1.csv", (SQA_TABLE.encode(),), _reading(sqa, "test"), write_sqa),
     Target(
-        "wtq", "data/random-split-1-train.tsv", (_lines(WTQ_HEADER, *WTQ_ROWS),), _split_reader(wtq, "train"), write_wtq
+        "wtq",
+        "data/random-split-1-train.tsv",
+        (_lines(WTQ_HEADER, *WTQ_ROWS),),
+        _reading(wtq, "train"),
+        write_wtq,
     ),
-    Target("wtq", "csv/1-csv/1.csv", (WTQ_TABLE.encode(),), _split_reader(wtq, "train"), write_wtq),
-    Target("own", "train.csv", (_OWN,), _split_reader(OwnReader(alternatives=False), "train"), _write_own),
-    Target("own", "t.csv", (_CSV,), _split_reader(OwnReader(alternatives=True), "train"), _write_own),
+    Target("wtq", "csv/1-csv/1.csv", (WTQ_TABLE.encode(),), _reading(wtq, "train"), write_wtq),
+    Target("own", "train.csv", (_OWN,), _reading(OwnFormat(alternatives=False), "train"), _write_own),
+    Target("own", "t.csv", (_CSV,), _reading(OwnFormat(alternatives=True), "train"), _write_own),
     Target("wtq", "gold.tagged", (_lines("id\ttargetValue\ttargetCanon", "nu-0\ta|b\\p\ta|3.0"),), _tagged),
     Target(
-        *("tabfact", "tokenized_data/test_examples.json", (_json(_STATEMENTS),), _split_reader(tabfact, "test")),
+        *("tabfact", "tokenized_data/test_examples.json", (_json(_STATEMENTS),), _reading(tabfact, "test")),
         *(write_tabfact, edited_json),
     ),
     Target(
-        *("tabfact", "collected_data/r1_training_all.json", (_json(_STATEMENTS),), _split_reader(tabfact, "train")),
+        *("tabfact", "collected_data/r1_training_all.json", (_json(_STATEMENTS),), _reading(tabfact, "train")),
         *(_write_written, edited_json),
     ),
     Target(
-        *("tabfact", "data/small_test_id.json", (_json(["a.html.csv", "c"]),), _split_reader(tabfact, "test")),
+        *("tabfact", "data/small_test_id.json", (_json(["a.html.csv", "c"]),), _reading(tabfact, "test")),
         *(write_tabfact, edited_json),
     ),
     Target(
-        "tabfact", "data/all_csv/a.html.csv", (TABFACT_TABLE.encode(),), _split_reader(tabfact, "test"), write_tabfact
+        "tabfact",
+        "data/all_csv/a.html.csv",
+        (TABFACT_TABLE.encode(),),
+        _reading(tabfact, "test"),
+        write_tabfact,
     ),
     Target("corpus", "tables_tok/t.json", (_json(_WIKI_TABLE),), _corpus, _write_wikipedia, edited_json),
     Target("corpus", "request_tok/t.json", (_json(_LINKED),), _corpus, _write_wikipedia, edited_json),

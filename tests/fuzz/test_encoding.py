@@ -18,7 +18,7 @@ from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.encoding.writer import write_rows
 from mate_cli.tables.table import Cell, Coordinate, Example, Table
 from tests.fuzz.mutations import NASTY_TEXTS
-from tests.fuzz.test_readers import FEW, MANY
+from tests.fuzz.test_formats import FEW, MANY
 
 _VOCABULARY = Path(__file__).parents[1] / "encoding" / "vocabulary"
 _TEXTS = st.sampled_from((*NASTY_TEXTS, "the cat", "Elm 20", "1,000", "5 May 2001", "cat . cat ! dog ?", "c" * 201))

@@ -1,4 +1,4 @@
-"""Cases that readers stumbled over once, or might: each still ends as the ending of its name says (corpus/)."""
+"""Cases that a format stumbled over once, or might: each still ends as the ending of its name says (corpus/)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.targets import TARGETS
-from tests.fuzz.test_readers import outcome, prepared
+from tests.fuzz.test_formats import outcome, prepared
 
 _CORPUS = Path(__file__).parent / "corpus"
 _CASES = sorted(_CORPUS.glob("*/*"))

@@ -17,7 +17,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.tables.user_table import read_table
 from tests.fuzz.targets import TARGETS, BrokenTable, Target
-from tests.fuzz.test_readers import prepared
+from tests.fuzz.test_formats import prepared
 from tests.tables.releases import SQA_HEADER, WTQ_HEADER
 
 _MEMORY = 2 << 30

@@ -30,7 +30,7 @@ Mate = Callable[..., int]
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """The sample cut to 60 questions a split, the last one blind, as HybridQA's is."""
-    sample = data_folder(TaskConfig(name="sample", reader="sample"), None, PathsConfig(cache=str(cache)))
+    sample = data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig(cache=str(cache)))
     folder = shutil.copytree(sample, tmp_path_factory.mktemp("data") / "sample")
     for file in (folder / "released_data").iterdir():
         questions = json.loads(file.read_text())[:60]
@@ -256,7 +256,7 @@ def test_what_does_not_go_together(
     mate: Mate, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
 ) -> None:
     places = {"selector": runs / "hybridqa" / "selector", "reader": runs / "hybridqa_reader" / "reader"}
-    places["other"] = _copy(places["selector"], tmp_path / "other", "reader: hybridqa", "reader: sample")
+    places["other"] = _copy(places["selector"], tmp_path / "other", "format: hybridqa", "format: sample")
     places["untrained"] = tmp_path / "untrained"
     places["untrained"].mkdir()
     shutil.copy(places["selector"] / "config.yaml", places["untrained"])

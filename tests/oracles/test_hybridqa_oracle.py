@@ -32,7 +32,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def _release(folder: Path, case: dict[str, Any]) -> Path:
-    """The oracle's case in the layout that the reader takes."""
+    """The oracle's case in HybridQA's layout."""
     table, entries = case["input_table"], [one["example"] for one in case["examples"]]
     linked = folder / "WikiTables-WithLinks"
     files = {

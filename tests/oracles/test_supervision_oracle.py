@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mate_cli.tables.readers import READERS
+from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.supervision import SupervisionFinder
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.wtq import read_split
@@ -75,7 +75,7 @@ def test_counts_of_the_shared_data(
     with tarfile.open(SHARED / "data" / f"{name}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     for split, count in questions.items():
-        read = READERS[name].read_split(tmp_path / name, split)
+        read = FORMATS[name].read_split(tmp_path / name, split)
         assert (read.questions, read.missing_tables) == (count, 0)
         assert len({id(example.table) for example in read.examples}) == tables[split]
         assert len({example.id for example in read.examples}) == count

@@ -14,7 +14,7 @@ import pytest
 from mate_cli.system.errors import UserError
 from mate_cli.tables import download
 from mate_cli.tables.download import fetch, fetch_release, release_folder
-from mate_cli.tables.readers import READERS
+from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.releases import RELEASES, Release, Source
 from mate_cli.tables.unpack import unpack
 from tests.tables.file_server import Server
@@ -174,7 +174,7 @@ def test_a_release_is_whole_or_not_there(server: Server, tmp_path: Path, small_s
     assert told[-1] == ("readme", len(small_sqa), len(small_sqa))
     assert (folder / "more" / "readme").read_bytes() == small_sqa
     assert [path.name for path in (cache / "data").iterdir()] == [folder.name]
-    assert len(READERS["sqa"].read_split(folder, "test").examples) == 4
+    assert len(FORMATS["sqa"].read_split(folder, "test").examples) == 4
     assert fetch_release("sqa", cache, "http://127.0.0.1:9") == folder
 
 

@@ -1,4 +1,4 @@
-"""The HybridQA reader on a small release of our own, whole and broken."""
+"""The HybridQA format on a small release of our own, whole and broken."""
 
 from __future__ import annotations
 

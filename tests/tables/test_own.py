@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.own import OwnReader
-from mate_cli.tables.readers import split_of
+from mate_cli.tables.formats import split_of
+from mate_cli.tables.own import OwnFormat
 
-CELLS, ONE_OF = OwnReader(alternatives=False), OwnReader(alternatives=True)
+CELLS, ONE_OF = OwnFormat(alternatives=False), OwnFormat(alternatives=True)
 
 CITIES = "city,mayor,people\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\nCedar,Bob Moe,900\n"
 TRAIN = """\

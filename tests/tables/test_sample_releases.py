@@ -1,4 +1,4 @@
-"""The sample as SQA, WikiTableQuestions and TabFact: read by their own readers, checked against the sample's tables."""
+"""The sample as SQA, WikiTableQuestions and TabFact: read in their own formats, checked against the sample's tables."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def lookups(folder: Path, split: str) -> dict[str, Example]:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("reader", [sqa, wtq], ids=["sqa", "wtq"])
-def test_questions_have_the_answers_of_the_sample(sample_folder: Path, reader: object, split: str) -> None:
+@pytest.mark.parametrize("data_format", [sqa, wtq], ids=["sqa", "wtq"])
+def test_questions_have_the_answers_of_the_sample(sample_folder: Path, data_format: object, split: str) -> None:
     asked = lookups(sample_folder, split)
-    found: Split = reader.read_split(sample_folder / reader.__name__.rsplit(".", 1)[1], split)  # type: ignore[attr-defined]
+    found: Split = data_format.read_split(sample_folder / data_format.__name__.rsplit(".", 1)[1], split)  # type: ignore[attr-defined]
     assert found.missing_tables == 0
     assert len(found.examples) > 30
     for own in found.examples:
         original = asked[own.question]
         assert own.answers == original.answers
-        if reader is sqa:
+        if data_format is sqa:
             assert own.candidates == original.candidates
             assert texts(own) == texts(original)
     assert len(found.unsupervised) < len(found.examples) / 10

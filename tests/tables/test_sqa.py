@@ -1,4 +1,4 @@
-"""The SQA reader on a small release of our own, whole and broken."""
+"""The SQA format on a small release of our own, whole and broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The TabFact reader on a small release of our own, whole and broken."""
+"""The TabFact format on a small release of our own, whole and broken."""
 
 from __future__ import annotations
 

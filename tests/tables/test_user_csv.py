@@ -1,4 +1,4 @@
-"""The CSV reader of ``mate predict`` against Python's own csv module and against broken files."""
+"""CSV tables of ``mate predict`` against Python's own csv module and against broken files."""
 
 from __future__ import annotations
 

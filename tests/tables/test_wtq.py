@@ -1,4 +1,4 @@
-"""The WikiTableQuestions reader on a small release of our own, whole and broken."""
+"""The WikiTableQuestions format on a small release of our own, whole and broken."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ SECRET = "0123456789abcdef0123456789abcdef01234567"
 @pytest.fixture(scope="module", autouse=True)
 def few(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """The first questions of the sample, in the layout of HybridQA, beside the folders of the tests."""
-    sample = data_folder(TaskConfig(name="sample", reader="sample"), None, PathsConfig(cache=str(cache)))
+    sample = data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig(cache=str(cache)))
     folder = tmp_path_factory.getbasetemp() / "few"
     shutil.copytree(sample, folder)
     for name, count in (("train.traced.json", 40), ("dev.traced.json", 12)):

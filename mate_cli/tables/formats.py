@@ -1,4 +1,4 @@
-"""The data formats that can be read, by their names (``task.reader``)."""
+"""The data formats by name (``task.format``)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Protocol
 
 from mate_cli.system.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
-from mate_cli.tables.own import OwnReader
+from mate_cli.tables.own import OwnFormat
 from mate_cli.tables.split import Layout, Split
-from mate_cli.tables.statements.reader import StatementReader
+from mate_cli.tables.statements.splits import StatementFormat
 
 
-class Reader(Protocol):
-    """What a module that reads a benchmark offers; ``split`` is "train", "dev" or "test"."""
+class Format(Protocol):
+    """A data format: a module, or an object, that reads a benchmark; ``split`` is "train", "dev" or "test"."""
 
     @property
     def LAYOUT(self) -> Layout: ...
@@ -27,32 +27,32 @@ class Reader(Protocol):
         ...
 
 
-READERS: dict[str, Reader] = {
+FORMATS: dict[str, Format] = {
     "sample": hybridqa,  # is generated in HybridQA's layout
     "hybridqa": hybridqa,
     "sqa": sqa,
     "wtq": wtq,
     "tabfact": tabfact,
-    "own": OwnReader(alternatives=True),
-    "own_qa": OwnReader(alternatives=False),
-    "synthetic": StatementReader(("synthetic",)),
-    "synthetic_opposite": StatementReader(("synthetic_opposite",)),
-    "counterfactual": StatementReader(("counterfactual",)),
-    "cs": StatementReader(("counterfactual", "synthetic")),
+    "own": OwnFormat(alternatives=True),
+    "own_qa": OwnFormat(alternatives=False),
+    "synthetic": StatementFormat(("synthetic",)),
+    "synthetic_opposite": StatementFormat(("synthetic_opposite",)),
+    "counterfactual": StatementFormat(("counterfactual",)),
+    "cs": StatementFormat(("counterfactual", "synthetic")),
 }
 
 
 def split_of(questions: Path) -> tuple[str, Path, str]:
-    """The reader, the data folder and the split of a file of questions, by where it stands in a release.
+    """Return the format, the data folder and the split of a file of questions, by its place in a release.
 
     Raises:
         UserError: no release has it there.
     """
     path = questions.expanduser().resolve()
-    for name, reader in READERS.items():
-        for split, files in reader.LAYOUT.questions.items():
+    for name, data_format in FORMATS.items():
+        for split, files in data_format.LAYOUT.questions.items():
             for file in files:
                 folder = Path(*path.parts[: -len(file.parts)])
-                if folder / file == path and reader.LAYOUT.is_whole(folder):
+                if folder / file == path and data_format.LAYOUT.is_whole(folder):
                     return name, folder, split
     raise UserError(f"{questions} is not the file of a split's questions in the folder of a release; see mate prepare")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from mate_cli.encoding.source import DataSource
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
-from mate_cli.tables.readers import READERS
-from mate_cli.tables.statements import reader
-from mate_cli.tables.statements.reader import held_out_pages
+from mate_cli.tables.formats import FORMATS
+from mate_cli.tables.statements import splits
+from mate_cli.tables.statements.splits import held_out_pages
 from tests.tables.tables_with_texts import write_csv, write_wikipedia
 
 KINDS = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 
 def statements(name, folder):
-    return {split: READERS[name].read_split(folder, split).examples for split in ("train", "dev")}
+    return {split: FORMATS[name].read_split(folder, split).examples for split in ("train", "dev")}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -38,13 +38,13 @@ def test_both_splits_have_true_and_false_statements_on_tables_of_their_own(name,
     titles = {split: {own.table.title for own in examples} for split, examples in found.items()}
     assert all(titles.values())
     assert titles["train"].isdisjoint(titles["dev"])
-    others = {own.table.title for other in KINDS for own in READERS[other].read_split(folder, "dev").examples}
+    others = {own.table.title for other in KINDS for own in FORMATS[other].read_split(folder, "dev").examples}
     assert titles["train"].isdisjoint(others)  # what one kind learns from, no other is validated with
     for examples in found.values():
         assert Counter(own.label for own in examples)[1] == len(examples) / 2
         assert all(own.question and not own.passages for own in examples)
         assert not any(cell.links for own in examples for row in own.table.rows for cell in row)
-    assert READERS[name].LAYOUT.present_splits(folder) == ["train", "dev"]
+    assert FORMATS[name].LAYOUT.present_splits(folder) == ["train", "dev"]
 
 
 def test_counterfactual_statements_come_from_introduction_and_passages(folder):
@@ -74,14 +74,14 @@ def test_opposite_tables_come_with_the_same_statements(folder):
 @pytest.mark.parametrize("name", KINDS)
 def test_statements_are_the_same_whenever_they_are_made(name, folder):
     before = statements(name, folder)
-    reader._made.cache_clear()
+    splits._made.cache_clear()
     assert statements(name, folder) == before
 
 
 def test_another_process_makes_the_same(folder):
     program = (
-        "import sys, pathlib; from mate_cli.tables.readers import READERS; "
-        "print([(e.id, e.question) for e in READERS['cs'].read_split(pathlib.Path(sys.argv[1]), 'train').examples])"
+        "import sys, pathlib; from mate_cli.tables.formats import FORMATS; "
+        "print([(e.id, e.question) for e in FORMATS['cs'].read_split(pathlib.Path(sys.argv[1]), 'train').examples])"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     out = subprocess.run([sys.executable, "-c", program, folder], env=environment, capture_output=True, text=True)
@@ -104,7 +104,7 @@ def test_a_changed_table_changes_the_statements(tmp_path):
 def test_broken_tables_are_counted(tmp_path):
     folder = write_csv(tmp_path)
     (folder / "broken.csv").write_text("a,b\n1,2,3\n")
-    train, dev = (READERS["synthetic"].read_split(folder, split) for split in ("train", "dev"))
+    train, dev = (FORMATS["synthetic"].read_split(folder, split) for split in ("train", "dev"))
     assert (train.missing_tables, dev.missing_tables) == (1, 0)
     assert train.questions == len(train.examples) + 1
 
@@ -144,4 +144,4 @@ def test_a_folder_that_gives_no_statements_is_one_line(tmp_path, name, texts, pr
 
 def test_there_is_no_test_split(folder):
     with pytest.raises(UserError, match=r"split=test: .* train and dev"):
-        READERS["cs"].read_split(folder, "test")
+        FORMATS["cs"].read_split(folder, "test")

@@ -56,7 +56,7 @@ class _Tables(Layout):
 
 
 @dataclass(frozen=True)
-class StatementReader:
+class StatementFormat:
     """Makes statements of some kinds, as many of each, from a folder of tables (``tables.corpus``).
 
     Always the same from the same tables. All tables are read, and held, at once.
