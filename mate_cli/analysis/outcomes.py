@@ -25,6 +25,7 @@ from mate_cli.metrics.wtq import Value, gold_values, verdicts
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines
+from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.training.splits import data_source
@@ -157,7 +158,7 @@ class TableOutcomes(Outcomes):
 
     def answer(self, example: Example) -> tuple[str, ...]:
         """The answer of cells and operator in words; empty where the question was not read."""
-        operator = self.records.get(example.id, {}).get("aggregation", "NONE")
+        operator = self.records.get(example.id, {}).get("aggregation", NONE.name)
         return answer_texts(example.table, self.cells(example), operator)
 
     @cached_property

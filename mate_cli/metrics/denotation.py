@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from mate_cli.tables.aggregation import NONE, operator_named
 from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tables.text import convert_to_float
 
@@ -18,28 +19,29 @@ _LONGEST = 1e15
 
 
 def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Denotation:
-    """The answer of cells under ``NONE``, ``SUM``, ``AVERAGE`` or ``COUNT``.
+    """Apply the operator of that name to cells.
 
-    Cells that are not all numbers have neither sum nor average, and stand for themselves; no cell has neither of the
-    two and answers nothing. A cell that reads "nan" is a text in itself, a number in a sum.
+    Where an operator needs numbers, cells that are not all numbers answer as they are, and no cells answer nothing.
+    A cell that reads "nan" is a text by itself, and a number in a sum.
+
+    Raises:
+        ValueError: there is no such operator.
     """
+    operator = operator_named(aggregation)
     texts = [table.rows[row][column].text for row, column in cells]
-    if aggregation == "COUNT":
-        return (float(len(texts)),)
+    if operator.compute is not None and operator.counts:
+        return (operator.compute(texts),)
     numbers = [_number(text) for text in texts]
-    if aggregation == "NONE" or None in numbers:
+    if operator.compute is None or None in numbers:
         return tuple(text.lower() if n is None or math.isnan(n) else n for text, n in zip(texts, numbers, strict=True))
-    if not numbers:
-        return ()
-    total = sum(number for number in numbers if number is not None)
-    return (total if aggregation == "SUM" else total / len(numbers),)
+    return (operator.compute(numbers),) if numbers else ()
 
 
 def gold_denotation(example: Example) -> Denotation | None:
     """The right answer: the number where it is one, else the answer cells; None where neither is known."""
     if example.value is not None:
         return (example.value,)
-    return execute(example.table, example.candidates, "NONE") if example.candidates else None
+    return execute(example.table, example.candidates, NONE.name) if example.candidates else None
 
 
 def normalize_answers(denotation: Iterable[float | str]) -> list[str]:
@@ -56,7 +58,7 @@ def same_denotation(found: Denotation, gold: Denotation | None) -> bool:
 def answer_texts(table: Table, cells: Sequence[Coordinate], aggregation: str) -> tuple[str, ...]:
     """The answer for people and for official files: cells in the table's own words, a number where cells make one."""
     own = tuple(table.rows[row][column].text for row, column in cells)
-    if aggregation == "NONE":
+    if aggregation == NONE.name:
         return own
     answer = execute(table, cells, aggregation)
     if len(answer) == 1 and not isinstance(answer[0], str):

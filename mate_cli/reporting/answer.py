@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from mate_cli.metrics.denotation import answer_texts
+from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.entailment import Entailment
@@ -146,7 +147,7 @@ def _made_of(record: Mapping[str, Any]) -> str:
     cells = "1 cell" if count == 1 else f"{count} cells"
     columns = " and ".join(dict.fromkeys(cell["header"] for cell in record["cells"] if cell["header"]))
     place = f"{cells} of {columns}" if columns else cells
-    if record["operator"] == "NONE":
+    if record["operator"] == NONE.name:
         return place
     return f"{record['operator'].lower()} of {place}; probability of the operator {record['operator_probability']:.2f}"
 

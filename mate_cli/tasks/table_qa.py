@@ -21,11 +21,12 @@ from mate_cli.encoding.features import EncodingOptions
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.table_qa import Grid, TableLogits, grid_of
+from mate_cli.tables.aggregation import NONE, OPERATORS, operator_named
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.cell_selection import candidates_of
 from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
 from mate_cli.tasks.task import SeesAll, Verdict
-from mate_cli.tasks.weak_supervision import OPERATORS, WeakSupervision, expected_result
+from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,14 @@ class TableAnswer:
 
     Attributes:
         cells: the chosen cells, of one column, row-major; probabilities: theirs.
-        aggregation: one of ``OPERATORS``; NONE where the model has no aggregation.
+        aggregation: name of one of ``OPERATORS``; NONE where the model has no aggregation.
         aggregation_probability: of the operator; 1 where the model has no aggregation.
     """
 
     id: str
     cells: tuple[Coordinate, ...]
     probabilities: tuple[float, ...]
-    aggregation: str = OPERATORS[0]
+    aggregation: str = NONE.name
     aggregation_probability: float = 1.0
 
 
@@ -216,7 +217,7 @@ def _surest_of_none(
     One, or where cells are counted as many as are expected to be chosen, rounded, and one at least.
     """
     expected = probability.new_zeros(len(operators)).index_add(0, document, probability).round()
-    counts = torch.tensor([name == "COUNT" for name, _ in operators], device=document.device)
+    counts = torch.tensor([operator_named(name).counts for name, _ in operators], device=document.device)
     wanted = torch.where(counts, expected.clamp(min=1), 1.0).index_fill(0, document[is_chosen], 0.0)
     order = probability.argsort(descending=True, stable=True)
     order = order[document[order].argsort(stable=True)]
@@ -227,9 +228,9 @@ def _surest_of_none(
 
 def _best_operators(logits: Tensor) -> list[tuple[str, float]]:
     if logits.shape[1] == 0:
-        return [(OPERATORS[0], 1.0)] * len(logits)
+        return [(NONE.name, 1.0)] * len(logits)
     probability, label = logits.softmax(1).max(1)
-    return [(OPERATORS[k], p) for k, p in zip(label.tolist(), probability.tolist(), strict=True)]
+    return [(OPERATORS[k].name, p) for k, p in zip(label.tolist(), probability.tolist(), strict=True)]
 
 
 def _values_of(batch: Batch) -> list[dict[Coordinate, float]]:
@@ -242,14 +243,12 @@ def _values_of(batch: Batch) -> list[dict[Coordinate, float]]:
 
 
 def _selects(answer: TableAnswer, candidates: set[Coordinate]) -> bool:
-    return answer.aggregation == OPERATORS[0] and bool(answer.cells) and set(answer.cells) == candidates
+    return answer.aggregation == NONE.name and bool(answer.cells) and set(answer.cells) == candidates
 
 
 def _result(answer: TableAnswer, value: Mapping[Coordinate, float]) -> float:
     """The answer as a number; NaN where it is none."""
-    numbers = [value[cell] for cell in answer.cells]
-    if answer.aggregation == "COUNT":
-        return len(numbers)
-    if not numbers or (answer.aggregation == "NONE" and len(numbers) > 1):
-        return math.nan
-    return sum(numbers) / (len(numbers) if answer.aggregation == "AVERAGE" else 1)
+    numbers, operator = [value[cell] for cell in answer.cells], operator_named(answer.aggregation)
+    if operator.compute is None:
+        return numbers[0] if len(numbers) == 1 else math.nan
+    return operator.compute(numbers) if numbers or operator.counts else math.nan

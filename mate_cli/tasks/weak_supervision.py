@@ -6,14 +6,41 @@ result, over its choice of cells and operator, and learns from how far that is f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-OPERATORS = ("NONE", "SUM", "AVERAGE", "COUNT")
-"""What may be done with the chosen cells, in the order of the labels; NONE: they are the answer."""
+from mate_cli.tables.aggregation import OPERATORS, Operator
+
+Expectation = Callable[[Tensor, Tensor], Tensor]
+"""The differentiable form of an operator: the expected count and sum of the chosen cells, ``[examples]`` each, to its
+expected result."""
+
+_EXPECTATIONS: dict[str, Expectation] = {
+    "SUM": lambda count, total: total,
+    "AVERAGE": lambda count, total: total / (count + 1e-10),  # the ratio of the expectations, the release's default
+    "COUNT": lambda count, total: count,
+}
+
+
+def expectations(
+    operators: Sequence[Operator], forms: Mapping[str, Expectation] = _EXPECTATIONS
+) -> tuple[Expectation, ...]:
+    """The differentiable form of each operator that computes something, in the order of the labels.
+
+    Raises:
+        ValueError: an operator has none, or a form is of no operator.
+    """
+    names = [operator.name for operator in operators if operator.compute is not None]
+    if set(names) != set(forms):
+        raise ValueError(f"operators {', '.join(names)}, and differentiable forms of {', '.join(forms)}: give each one")
+    return tuple(forms[name] for name in names)
+
+
+_IN_ORDER = expectations(OPERATORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +88,6 @@ def operator_loss(operators: Tensor, computes: Tensor) -> Tensor:
 def expected_result(operators: Tensor, probability: Tensor, value: Tensor, document: Tensor) -> Tensor:
     """The mean result of the operators but NONE, weighted by their probabilities, ``[examples]``.
 
-    The average is that of the ratio, sum by count (the release's default).
-
     Args:
         operators: logits ``[examples, 4]``.
         probability, value, document: of each body cell, ``[cells]``: that it is chosen, its number (what is no finite
@@ -72,7 +97,7 @@ def expected_result(operators: Tensor, probability: Tensor, value: Tensor, docum
     nothing = probability.new_zeros(len(operators))
     count = nothing.index_add(0, document, probability)
     total = nothing.index_add(0, document, probability * value)
-    results = torch.stack([total, total / (count + 1e-10), count], dim=1)
+    results = torch.stack([expectation(count, total) for expectation in _IN_ORDER], dim=1)
     return (results * operators[:, 1:].softmax(1)).sum(1)
 
 

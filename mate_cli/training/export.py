@@ -32,7 +32,7 @@ from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model, write_model
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
-from mate_cli.tasks.table_qa import OPERATORS
+from mate_cli.tables.aggregation import OPERATORS
 
 _LABELS = {0: "refuted", 1: "entailed"}
 
@@ -136,6 +136,9 @@ def _tapas_fields(config: MateConfig) -> dict[str, Any]:
     if config.kind == "table_qa":
         fields: dict[str, Any] = {"select_one_column": True, "allow_empty_column_selection": False}
         if config.num_aggregation_labels:
-            fields |= {"aggregation_labels": dict(enumerate(OPERATORS)), "no_aggregation_label_index": 0}
+            fields |= {
+                "aggregation_labels": {label: operator.name for label, operator in enumerate(OPERATORS)},
+                "no_aggregation_label_index": 0,
+            }
         return fields
     return {}

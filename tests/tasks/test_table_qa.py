@@ -12,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.metrics.denotation import execute
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
+from mate_cli.tables.aggregation import OPERATORS, Operator
+from mate_cli.tables.table import Cell, Table
 from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid
-from mate_cli.tasks.weak_supervision import OPERATORS, WeakSupervision
+from mate_cli.tasks.weak_supervision import WeakSupervision, expectations, expected_result
 from tests.tasks.packed_tables import FULL, table_row
 
 WEAK = WeakSupervision(0.6, 2.0, 15.0)
@@ -163,7 +166,7 @@ def test_predictions_equal_those_by_hand(many: list[Drawn]) -> None:
         assert list(answer.cells) == sorted(cells)
         assert list(answer.probabilities) == pytest.approx([cells[cell] for cell in sorted(cells)])
         assert answer.aggregation_probability == pytest.approx(max(by_hand.operators))
-        assert answer.aggregation == OPERATORS[by_hand.operators.index(max(by_hand.operators))]
+        assert answer.aggregation == OPERATORS[by_hand.operators.index(max(by_hand.operators))].name
 
 
 @settings(max_examples=40)
@@ -226,9 +229,55 @@ def test_what_is_right_in_validation(cells: list[int], operator: str, right: boo
 def test_without_an_answer_nothing_is_right() -> None:
     types = np.array([[0] * 7, [1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0]])
     batch = Collator(FULL)([table_row("0", types)])
-    answers = [TableAnswer("0", cells, (0.9,) * len(cells), name) for cells in ((), ((0, 0),)) for name in OPERATORS]
+    answers = [
+        TableAnswer("0", cells, (0.9,) * len(cells), operator.name)
+        for cells in ((), ((0, 0),))
+        for operator in OPERATORS
+    ]
     for task in (TableQA(), TableQA(weak=WEAK)):
         assert not any(task.verdicts([answer], batch)[0].right for answer in answers)
+
+
+def test_an_operator_without_a_differentiable_form_is_refused() -> None:
+    with pytest.raises(ValueError, match="MAX, and differentiable forms of SUM, AVERAGE, COUNT"):
+        expectations((*OPERATORS, Operator("MAX", max, needs_numbers=True)))
+    with pytest.raises(ValueError, match="operators SUM, AVERAGE, and"):
+        expectations(OPERATORS[:3])
+
+
+def test_an_unknown_operator_is_refused_by_prediction_and_execution() -> None:
+    types = np.array([[0] * 7, *([1, 1, row, 0, 0, 0, 0] for row in range(4))])
+    batch = Collator(FULL)([table_row("0", types, values=np.array([0, 0, 2, 4, 9], dtype=float), answer_value=15.0)])
+    cells = ((0, 0), (1, 0), (2, 0))
+    table = Table("t", (Cell("n"),), tuple((Cell(text),) for text in ("2", "4", "9")))
+    with pytest.raises(ValueError, match="unknown operator 'MAX'"):
+        TableQA(weak=WEAK).verdicts([TableAnswer("0", cells, (0.9,) * 3, "MAX")], batch)
+    with pytest.raises(ValueError, match="unknown operator 'MAX'"):
+        execute(table, cells, "MAX")
+
+
+@given(
+    st.sampled_from([operator.name for operator in OPERATORS]),
+    st.lists(st.integers(-1000, 1000).filter(bool), min_size=1, max_size=5),
+)
+def test_loss_prediction_and_execution_agree_on_every_operator(name: str, numbers: list[int]) -> None:
+    """Sure of its cells and of the operator, the loss expects what prediction and execution compute."""
+    table = Table("t", (Cell("n"),), tuple((Cell(str(number)),) for number in numbers))
+    cells = tuple((row, 0) for row in range(len(numbers)))
+    executed = execute(table, cells, name)
+    if len(executed) != 1:
+        return  # several cells are no number
+    result = float(executed[0])
+    types = np.array([[0] * 7, *([1, 1, row, 0, 0, 0, 0] for row in range(len(numbers) + 1))])
+    values = np.array([0, 0, *numbers], dtype=float)
+    batch = Collator(FULL)([table_row("0", types, values=values, answer_value=result)])
+    answer = TableAnswer("0", cells, (0.9,) * len(cells), name)
+    assert TableQA(weak=WEAK).verdicts([answer], batch)[0].right
+    label = [operator.name for operator in OPERATORS].index(name)
+    if label:
+        sure = torch.full((1, len(OPERATORS)), -1e4).index_fill(1, torch.tensor([label]), 1e4)
+        expected = expected_result(sure, torch.ones(len(numbers)), batch.cell_value, batch.cell_document)
+        assert expected.item() == pytest.approx(result, rel=1e-5)
 
 
 def scorable(task: TableQA, **columns: Any) -> list[bool]:

@@ -1,0 +1,53 @@
+"""The aggregation operators of table question answering: the one list that loss, prediction and execution follow.
+
+An operator's label is its place in ``OPERATORS``. Its differentiable form stands in
+``mate_cli.tasks.weak_supervision``, which refuses to be imported while an operator has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator on the chosen cells.
+
+    Attributes:
+        compute: the result of one value per chosen cell; None: the cells themselves are the answer.
+        needs_numbers: whether the values must be numbers, one at least; otherwise only their count matters.
+    """
+
+    name: str
+    compute: Callable[[Sequence[Any]], float] | None = None
+    needs_numbers: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether the result depends on how many cells are chosen, and on nothing else."""
+        return self.compute is not None and not self.needs_numbers
+
+
+NONE = Operator("NONE")
+OPERATORS = (
+    NONE,
+    Operator("SUM", sum, needs_numbers=True),
+    Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), needs_numbers=True),
+    Operator("COUNT", lambda values: float(len(values))),
+)
+"""In the order of the labels; that of TAPAS, whose checkpoints are loaded."""
+
+_BY_NAME = {operator.name: operator for operator in OPERATORS}
+
+
+def operator_named(name: str) -> Operator:
+    """The operator of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name not in _BY_NAME:
+        raise ValueError(f"unknown operator {name!r}: choose from {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]
