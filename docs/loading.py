@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mate_cli.attention import PatternPlanner
-from mate_cli.bench.layouts import table_layout
+from mate_cli.attention.generated import table_layout
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.features import TOKEN_TYPES
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 def row(length: int, seed: int) -> dict[str, Any]:
     """An encoded example as the cache has it: a table of 6 columns behind a question, words and labels all zero."""
-    layout = table_layout("grid", length, 20, seed)
+    layout = table_layout("grid", length, seed=seed)
     named = {"segment": layout.segment, "row": layout.row, "column": layout.column}
     zeros = np.zeros(length, np.int32)
     body = layout.row > 0

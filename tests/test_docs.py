@@ -91,8 +91,8 @@ def test_the_pictures_are_small_and_drawn_by_the_program(tmp_path: Path) -> None
 def test_the_figures_of_the_guide_are_measured() -> None:
     """Coverage of a column at G=116 and R=42, as docs/architecture.md has it."""
     from mate_cli.analysis.coverage import Document, count_coverage
-    from mate_cli.analysis.layouts import table_layout
     from mate_cli.attention import Buckets
+    from mate_cli.attention.generated import table_layout
 
     documents = [Document("grid", table_layout("grid", tokens)) for tokens in (2048, 8192)]
     counts = count_coverage(documents, [Buckets(116, 42)])

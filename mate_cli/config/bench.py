@@ -10,7 +10,8 @@ from mate_cli.config.rules import key
 
 DEVICES = ("auto", "cpu", "cuda")
 DTYPES = ("fp32", "bf16")
-LAYOUTS = ("grid", "long", "wide", "square", "mixed")
+SHAPES = ("grid", "long", "wide", "square")
+LAYOUTS = (*SHAPES, "mixed")
 MEASURES = ("speed", "flops", "memory", "largest_batch")
 MODES = ("forward", "training")
 SIZES = ("tiny", "minilm", "base", "large")

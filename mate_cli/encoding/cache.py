@@ -82,7 +82,7 @@ def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: Encoding
     """A hash of all that decides the encoded rows."""
     libraries = (*_LIBRARIES, _PRUNING_LIBRARY) if options.prune == "hem" else _LIBRARIES
     parts = {
-        "data": content_hash(source.files()),
+        "data": source.fingerprint(),
         "options": asdict(options),
         "vocabulary": tokenizer.fingerprint,
         "code": code_hash(),

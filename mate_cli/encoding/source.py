@@ -1,14 +1,15 @@
-"""Where the examples of a split come from, and a hash of everything that decides them."""
+"""Where the examples of a split come from, with a hash of everything that decides them."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from mate_cli.system.files import content_hash
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.perturb import Perturbation, arrangements
 from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
@@ -17,14 +18,14 @@ from mate_cli.tables.table import Example, Input
 
 
 class ExampleSource(Protocol):
-    """Reads the examples of a split, and names the files that decide them."""
+    """Reads the examples of a split, and identifies them."""
 
-    def files(self) -> Iterable[Path]:
-        """The files; some may not exist."""
+    def fingerprint(self) -> str:
+        """Return a hash of everything that decides the examples: the files, and what is made of their content."""
         ...
 
     def read(self) -> Split:
-        """The examples; those about one table share its ``Table`` object."""
+        """Read the examples; those about one table share its ``Table`` object."""
         ...
 
 
@@ -43,13 +44,13 @@ class DataSource:
     data_dir: Path
     split: str
 
-    def files(self) -> list[Path]:
-        """Those of the questions, then those of each table that they name.
+    def fingerprint(self) -> str:
+        """Hash the names and bytes of the files of the questions, then of each table that they name.
 
         Raises:
             UserError: the files of the questions are not there or are broken.
         """
-        return FORMATS[self.format].split_files(self.data_dir, self.split)
+        return content_hash(FORMATS[self.format].split_files(self.data_dir, self.split))
 
     def read(self) -> Split:
         """The split.
@@ -73,14 +74,14 @@ class MadeSource(ABC):
     @property
     @abstractmethod
     def how(self) -> str:
-        """What is made of them, so that the cache tells it from the split and from all else that is made of it."""
+        """What is made of them, in words that differ for everything else that is made of the same split."""
 
     @abstractmethod
     def read(self) -> Split: ...
 
-    def files(self) -> list[Path]:
-        """Those of the split, and a name that no file bears."""
-        return [*self.base.files(), Path(self.how)]
+    def fingerprint(self) -> str:
+        """Hash the fingerprint of the split together with what is made of it."""
+        return hashlib.sha256(f"{self.base.fingerprint()}\0{self.how}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)

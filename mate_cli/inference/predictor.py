@@ -17,8 +17,8 @@ from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for
 from mate_cli.training.devices import resolve_devices
-from mate_cli.training.fit import quieten_lightning
 from mate_cli.training.fixed_shape import check_fixed, most_masked
+from mate_cli.training.lightning import quieten_lightning
 from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.tasks import task_of

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
+from mate_cli.tables.number_words import CARDINALS, MONTH_NUMBERS, MONTHS, ORDINALS
+
 Miss = Literal["numeric_form", "punctuation", "extra_words", "missing_words", "overlap", "other"]
 
 MISSES: dict[Miss, str] = {
@@ -27,22 +29,10 @@ NEAR: tuple[Miss, ...] = ("numeric_form", "punctuation", "extra_words", "missing
 """Those that count as lexical near-misses."""
 
 _ARTICLES = frozenset(("a", "an", "the"))
-_SPELT = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
-_SPELT_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_IRREGULAR = {"first": 1, "second": 2, "third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-_CARDINALS = {word: number for number, word in enumerate(_SPELT.split())}
-_CARDINALS |= {word: 10 * number for number, word in enumerate(_SPELT_TENS.split(), start=2)}
-_ORDINALS = {re.sub("y$", "ie", word) + "th": number for word, number in _CARDINALS.items()}
-_VALUES = _CARDINALS | _ORDINALS | _IRREGULAR
+_VALUES = CARDINALS | ORDINALS
 _SCALE_OF = _SCALES | {f"{word}th": scale for word, scale in _SCALES.items()}
-_MONTHS = "january february march april may june july august september october november december"
-_MONTH_OF = {
-    name: f"month {number}" for number, word in enumerate(_MONTHS.split(), start=1) for name in (word, word[:3])
-}
+_MONTH_OF = {name: f"month {number}" for name, number in MONTH_NUMBERS.items()}
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _WORD = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st|nd|rd|th)?(?![^\W_])|[^\W_]+")
 
@@ -89,7 +79,7 @@ def _words(text: str) -> list[str]:
 
 def _spelt_date(match: re.Match[str]) -> str:
     year, month, day = match.groups()
-    return f"{day} {_MONTHS.split()[int(month) - 1]} {year}" if 1 <= int(month) <= 12 else match[0]
+    return f"{day} {MONTHS[int(month) - 1]} {year}" if 1 <= int(month) <= 12 else match[0]
 
 
 def _digits(number: str) -> str:

@@ -24,6 +24,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from mate_cli.tables.number_words import CARDINALS, MONTH_NUMBERS, MONTHS, ORDINALS
 from mate_cli.tables.text import normalize_for_match
 
 
@@ -47,26 +48,18 @@ class Span(NamedTuple):
     values: tuple[Value, ...]
 
 
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
-_MONTH_NUMBERS = {name: number for number, name in enumerate(_MONTHS, start=1)}
-_MONTH_NUMBERS |= {name[:3]: number for name, number in _MONTH_NUMBERS.items()} | {"sept": 9}
-_CARDINALS = "zero one two three four five six seven eight nine ten eleven twelve"
-_ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_NUMBER_WORDS = {word: float(n) for words in (_CARDINALS, _ORDINALS) for n, word in enumerate(words.split())}
+_NUMBER_WORDS = {word: float(n) for words in (CARDINALS, ORDINALS) for word, n in words.items() if n <= 12}
 _YEARS = range(1700, 2017)
 
 _NUMBER = re.compile(r"(?:(?:^|\s)[+-])?(?:\.\d+|\d+(?:,\d{3})*(?:\.\d*)?)")
 _WORD = re.compile(r"[^\W_]+")
 _SHORT = 200  # characters; longer texts seldom come again, and would fill the memory
-_MAY_HOLD_VALUE = re.compile("|".join((r"\d", *_NUMBER_WORDS, *_MONTHS)))
+_MAY_HOLD_VALUE = re.compile("|".join((r"\d", *_NUMBER_WORDS, *MONTHS)))
 
 _FIELDS = {
     "YEAR": r"(?P<year>\d{4})",
-    "MONTH": rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})",
-    "NAME": rf"(?P<month>{'|'.join(_MONTHS)})",
+    "MONTH": rf"(?P<month>{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})",
+    "NAME": rf"(?P<month>{'|'.join(MONTHS)})",
     "NUMBER": r"(?P<month>1[0-2]|0[1-9]|[1-9])",
     "DAY": r"(?P<day>3[01]|[12]\d|0[1-9]|[1-9])",
     "WEEKDAY": "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
@@ -84,7 +77,7 @@ def _compiled(notation: str) -> re.Pattern[str]:
 
 
 _DATES = (  # what a text must hold to be worth the search, and what to search for
-    (re.compile("|".join(name[:3] for name in _MONTHS)), tuple(map(_compiled, _IN_WORDS))),
+    (re.compile("|".join(name[:3] for name in MONTHS)), tuple(map(_compiled, _IN_WORDS))),
     (re.compile(r"\d{4}"), tuple(map(_compiled, _IN_DIGITS))),
 )
 
@@ -157,7 +150,7 @@ def _as_date(fields: dict[str, str | None]) -> Date | None:
     year, month, day = (fields.get(name) for name in Date._fields)
     read = Date(
         int(year) if year else None,
-        (_MONTH_NUMBERS.get(month) or int(month)) if month else None,
+        (MONTH_NUMBERS.get(month) or int(month)) if month else None,
         int(day) if day else None,
     )
     if read.year is not None and read.year not in _YEARS:

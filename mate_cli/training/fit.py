@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import shutil
 import sys
-import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +31,7 @@ from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, device_name, loader_workers, resolve_devices
 from mate_cli.training.finite import FiniteLoss
 from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
+from mate_cli.training.lightning import quieten_lightning
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.rows import check_data, open_rows
@@ -243,19 +242,3 @@ def _for_devices(devices: Devices, recorded: list[pl.Callback], checkpoints: Che
 def _steps_between_logs(job: Job) -> int:
     """A loss that is read makes an XLA device wait: long runs there tell theirs now and then."""
     return max(1, min(50, job.steps // 100)) if job.devices.device_type == "xla" else 1
-
-
-def quieten_lightning() -> None:
-    """Leave out what Lightning says of itself; keep its errors."""
-    for name in ("pytorch_lightning", "pytorch_lightning.utilities.rank_zero", "lightning_fabric"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    # The sampler starts at the step of the checkpoint by itself; workers are chosen by the profile.
-    warnings.filterwarnings("ignore", message=".*dataloader is not resumable.*")
-    warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-    warnings.filterwarnings("ignore", message=".*You have overridden `on_before_batch_transfer`.*")
-    warnings.filterwarnings("ignore", message=".*LeafSpec.*")
-    warnings.filterwarnings("ignore", message=".*predict returned None.*")
-    warnings.filterwarnings("ignore", message=".*Experiment logs directory.*")
-    warnings.filterwarnings("ignore", message=".*Checkpoint directory.*")
-    # Logits may be a view: nothing writes into them.
-    warnings.filterwarnings("ignore", message=".*FSDP2-wrapped module.*returned a view.*")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mate_cli.analysis.coverage import SHAPES, Document, count_coverage, coverage_record, encoded_documents
-from mate_cli.analysis.layouts import table_layout
 from mate_cli.attention import Buckets
 from mate_cli.attention.bucketed import bucketed_plan
+from mate_cli.attention.generated import table_layout
 from mate_cli.cli.main import main
 from mate_cli.reporting.coverage import coverage_markdown
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mate_cli.bench.layouts import documents, packed, table_layout
+from mate_cli.attention.generated import table_layout
+from mate_cli.bench.layouts import documents, packed
 from mate_cli.bench.point import SIZES, Point
 from mate_cli.config.bench import LAYOUTS
 from mate_cli.config.bench import SIZES as SIZE_NAMES
@@ -18,7 +19,7 @@ def point(layout: str, length: int, batch: int = 1) -> Point:
 @pytest.mark.parametrize("shape", sorted(set(LAYOUTS) - {"mixed"}))
 @pytest.mark.parametrize("tokens", [64, 300, 2048])
 def test_a_table_is_as_long_as_asked_and_starts_with_its_question(shape: str, tokens: int) -> None:
-    layout = table_layout(shape, tokens, 20, seed=1)
+    layout = table_layout(shape, tokens, seed=1)
     arrays = (layout.document, layout.row, layout.column, layout.segment)
     assert {len(array) for array in arrays} == {tokens}
     assert layout.segment.tolist() == [0] * 20 + [1] * (tokens - 20)
@@ -29,7 +30,7 @@ def test_a_table_is_as_long_as_asked_and_starts_with_its_question(shape: str, to
 
 
 def test_the_shapes_are_those_of_their_names() -> None:
-    grid, long, wide, square = (table_layout(shape, 2048, 20, 0) for shape in ("grid", "long", "wide", "square"))
+    grid, long, wide, square = (table_layout(shape, 2048) for shape in ("grid", "long", "wide", "square"))
     assert grid.column.max() == 6
     assert long.column.max() == 4
     assert wide.row.max() == 5
@@ -37,7 +38,7 @@ def test_the_shapes_are_those_of_their_names() -> None:
 
 
 def test_cells_have_5_to_12_tokens() -> None:
-    layout = table_layout("grid", 2048, 20, 0)
+    layout = table_layout("grid", 2048)
     _, counts = np.unique(np.stack([layout.row, layout.column])[:, 20:], axis=1, return_counts=True)
     assert counts[:-1].min() >= 5  # the last cell is cut where the table is full
     assert counts.max() == 12

@@ -35,8 +35,8 @@ class Source:
     split: Split
     reads: list[str] = field(default_factory=list)
 
-    def files(self) -> list[Path]:
-        return [self.file]
+    def fingerprint(self) -> str:
+        return content_hash([self.file])
 
     def read(self) -> Split:
         self.reads.append("read")

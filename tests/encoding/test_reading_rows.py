@@ -19,6 +19,7 @@ from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import ReadingSource
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.models.weights import package_folder
+from mate_cli.system.files import content_hash
 from mate_cli.tables.reading import TrainingCells, reading_example
 from mate_cli.tables.split import Split
 from mate_cli.tables.table import Cell, Example, Table
@@ -144,8 +145,8 @@ class Source:
     file: Path
     split: str = "train"
 
-    def files(self) -> list[Path]:
-        return [self.file]
+    def fingerprint(self) -> str:
+        return content_hash([self.file])
 
     def read(self) -> Split:
         table = Table("t", (Cell("h"),), ((Cell("Ann Lee", ("/a",)),), (Cell("Bob"),)))

@@ -10,7 +10,6 @@ import pytest
 
 from mate_cli.config import task
 from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource
-from mate_cli.system.files import content_hash
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.statements.splits import StatementFormat
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq
@@ -43,11 +42,11 @@ def test_splits_without_questions_and_drawn_ones(
     assert part.unsupervised.items() <= read.unsupervised.items()
     assert part.unsupervised.keys() <= {e.id for e in part.examples}
     assert blanked.split == drawn.split == "train"
-    assert len({content_hash(source.files()) for source in (whole, blanked, drawn, DrawnSource(whole, 2))}) == 4
+    assert len({source.fingerprint() for source in (whole, blanked, drawn, DrawnSource(whole, 2))}) == 4
 
 
 def test_a_changed_table_changes_the_files(tmp_path: Path) -> None:
     source = DataSource("sqa", write_sqa(tmp_path), "dev")
-    before = content_hash(source.files())
+    before = source.fingerprint()
     (tmp_path / "table_csv" / "1_1.csv").write_text("Town,Mayor\nBirch,Ann\nElm,Bo\n")
-    assert content_hash(source.files()) != before
+    assert source.fingerprint() != before

@@ -17,7 +17,6 @@ from mate_cli.config.task import TaskConfig
 from mate_cli.encoding.source import DataSource, DrawnSource
 from mate_cli.metrics.baselines import tfidf_cell_ranking
 from mate_cli.metrics.hybridqa import exact_match, f1
-from mate_cli.system.files import content_hash
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.reading import reading_text
 from mate_cli.tables.table import Example
@@ -287,8 +286,7 @@ def test_a_drawn_part_of_a_split(data: Path) -> None:
     assert len(part) == drawn.read().questions == 30
     assert ids.index(part[-1]) > len(ids) // 2  # not the first ones
     assert [e.id for e in DrawnSource(whole, 10**6).read().examples] == ids
-    files = [content_hash(source.files()) for source in (whole, drawn, DrawnSource(whole, 31))]
-    assert len(set(files)) == 3
+    assert len({source.fingerprint() for source in (whole, drawn, DrawnSource(whole, 31))}) == 3
 
 
 def test_the_analyses_read_what_was_answered(

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from mate_cli.encoding.source import DataSource
 from mate_cli.system.errors import UserError
-from mate_cli.system.files import content_hash
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.statements import splits
 from mate_cli.tables.statements.splits import held_out_pages
@@ -89,7 +88,7 @@ def test_another_process_makes_the_same(folder):
 
 
 def test_kinds_and_splits_of_one_folder_are_told_apart(folder):
-    hashes = {content_hash(DataSource(name, folder, split).files()) for name in KINDS for split in ("train", "dev")}
+    hashes = {DataSource(name, folder, split).fingerprint() for name in KINDS for split in ("train", "dev")}
     assert len(hashes) == 8
 
 
