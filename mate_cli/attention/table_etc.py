@@ -1,11 +1,11 @@
 """TableETC (paper 4.3): a local window for every token, and a global token for every row and every column.
 
-Of the 256 global tokens of a document the first half belongs to rows, the second half to columns. A token attends
-to all global tokens and to the tokens at most ``radius`` before or behind it; a global token attends to its whole
-document. The relative position of a pair has a vector for each head that is added to the key, as in ETC.
+Of the G global tokens of a document (256 in ETC) the first half belongs to rows, the second half to columns. A token
+attends to all global tokens and to the tokens at most ``radius`` before or behind it; a global token attends to its
+whole document. The relative position of a pair has a vector for each head that is added to the key, as in ETC.
 
 Where the paper is silent: row r (0 is the header) and column c (from 1) belong to the global tokens r and c - 1,
-modulo 128; a global token without a token of its own is padding, as in ETC, so that it need not be computed;
+modulo G / 2; a global token without a token of its own is padding, as in ETC, so that it need not be computed;
 positions are offsets in tokens up to 12 either way (ETC's limit), "mine" between a token and the global tokens of
 its row and column (the paper's special value), and "another" for every other pair with a global token.
 """
@@ -23,7 +23,6 @@ from torch import Tensor
 
 from mate_cli.attention.plan import Layout, Plan
 
-GLOBALS = 256
 FARTHEST = 12
 MINE, ANOTHER = 2 * FARTHEST + 1, 2 * FARTHEST + 2
 LABELS = 2 * FARTHEST + 3
@@ -38,7 +37,7 @@ class TableEtcPlan(Plan):
     key, never read as a query.
 
     Attributes:
-        slots: int64 ``[global tokens]``, which of the 256 each is.
+        slots: int64 ``[global tokens]``, which of its document's G each is.
         query_index: int64 ``[B * R]``; key_index: int64 ``[B * K]``; labels: uint8 ``[B, 1, R, K]``.
         output_index: int64 ``[tokens + global tokens]``, place in (block queries, global tokens, zeros).
         pieces: lengths that cut the tokens before and behind each document, and the global tokens between documents.
@@ -58,15 +57,20 @@ class TableEtcPlan(Plan):
 
 @dataclass(frozen=True)
 class TableEtcPlanner:
-    """Plans batches for a window of ``radius`` tokens on either side."""
+    """Plans batches for a window of ``radius`` tokens on either side.
+
+    Attributes:
+        global_size: G, even: global tokens of a document.
+    """
 
     radius: int
+    global_size: int = 256
 
     def __call__(self, layout: Layout) -> Plan:
-        spans, own, tokens = layout.spans(), own_globals(layout), len(layout.document)
-        used = np.unique((layout.document[:, None] * GLOBALS + own)[own >= 0])
-        every = used if layout.shape is None else np.arange(len(spans) * GLOBALS)
-        (document, slots), total = np.divmod(every, GLOBALS), tokens + len(every)
+        spans, own, tokens = layout.spans(), own_globals(layout, self.global_size), len(layout.document)
+        used = np.unique((layout.document[:, None] * self.global_size + own)[own >= 0])
+        every = used if layout.shape is None else np.arange(len(spans) * self.global_size)
+        (document, slots), total = np.divmod(every, self.global_size), tokens + len(every)
         # By token and global token: whether it is a key. One that is none is a query all the same, that none reads.
         is_key = np.r_[layout.is_real, np.isin(every, used)]
         queries, local, of_block = _windows(layout, spans, self.radius, total)
@@ -87,9 +91,9 @@ class TableEtcPlanner:
         )
 
 
-def own_globals(layout: Layout) -> np.ndarray:
+def own_globals(layout: Layout, global_size: int) -> np.ndarray:
     """The global tokens of each token's row and column, int64 ``[tokens, 2]``; -1 in questions, padding, filler."""
-    half = GLOBALS // 2
+    half = global_size // 2
     own = np.stack([layout.row % half, half + (layout.column - 1) % half], axis=1)
     in_table = (layout.segment != 0) & layout.is_real
     return np.where(in_table[:, None], own, -1)

@@ -50,9 +50,21 @@ class LinformerConfig:
 
 @dataclass
 class TableEtcConfig:
-    """TableETC's attention (heads=table_etc): 256 global tokens, and a window for the others."""
+    """TableETC's attention (heads=table_etc): global tokens for rows and columns, and a window for the others."""
 
     radius: int = key(84, "tokens on either side that a token attends to", low=1)
+    global_size: int = key(256, "global tokens of a document: half for rows, half for columns", low=2)
+
+    def problems(self) -> list[str]:
+        """Rows and columns have equally many global tokens."""
+        return [f"global_size={self.global_size}: must be even"] if self.global_size % 2 else []
+
+
+@dataclass
+class EtcConfig:
+    """ETC's attention (heads=etc, for `mate bench`)."""
+
+    global_size: int = key(256, "first tokens of a document, which attend to all tokens and all to them", low=1)
 
 
 @dataclass
@@ -78,6 +90,7 @@ class ModelConfig:
     bucketed: BucketedConfig = field(default_factory=BucketedConfig)
     linformer: LinformerConfig = field(default_factory=LinformerConfig)
     table_etc: TableEtcConfig = field(default_factory=TableEtcConfig)
+    etc: EtcConfig = field(default_factory=EtcConfig)
     sat: SatConfig = field(default_factory=SatConfig)
 
     def problems(self) -> list[str]:

@@ -23,6 +23,8 @@ _SIZES = (
     "linformer_k",
     "linformer_tokens",
     "table_etc_radius",
+    "table_etc_global_size",
+    "etc_global_size",
     "max_span",
 )
 _SWITCHES = ("text_only", "histogram_row", "init_cell_selection_weights_to_zero", "mentions")
@@ -79,6 +81,8 @@ def _config_fault(fields: dict[str, Any]) -> str | None:
             return f"{name} is {size!r}"
     if sizes["hidden_size"] % sizes["num_attention_heads"]:
         return "hidden_size is no multiple of num_attention_heads"
+    if sizes["table_etc_global_size"] % 2:
+        return "table_etc_global_size is odd"
     choices: dict[str, tuple[Any, ...]] = {"hidden_act": tuple(ACTIVATIONS), "heads": HEADS}
     choices |= {"pooling": POOLINGS, "kind": KINDS, "span_head": SPAN_HEADS}
     choices |= dict.fromkeys(_SWITCHES, (False, True))

@@ -24,6 +24,7 @@ class MateConfig(PretrainedConfig):
         row_heads_ratio: share of row heads of ``mate`` (checklist 5).
         linformer_k, linformer_tokens: columns and rows of the projection, K and the longest input.
         table_etc_radius: tokens on either side that a token attends to.
+        table_etc_global_size, etc_global_size: global tokens of a document; an even number in TableETC.
         text_only: of the type embeddings only the segment's is there (SAT).
         histogram_row: the input has a row of value counts at the bottom of the table (SAT).
         pooling: what a label or an operator is read from, through the pooler: the first token, [CLS], as in BERT and
@@ -56,6 +57,8 @@ class MateConfig(PretrainedConfig):
     linformer_k: int = 256
     linformer_tokens: int = 2048
     table_etc_radius: int = 84
+    table_etc_global_size: int = 256
+    etc_global_size: int = 256
     text_only: bool = False
     histogram_row: bool = False
     pooling: str = "first"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from mate_cli.attention.table_etc import GLOBALS, LABELS, TableEtcPlan, attend_table_etc
+from mate_cli.attention.table_etc import LABELS, TableEtcPlan, attend_table_etc
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.pattern_attention import SelfAttention
 
@@ -22,11 +22,11 @@ class TableEtcAttention(SelfAttention):
 
 
 class GlobalStates(nn.Module):
-    """What each of the 256 global tokens starts as: learned, the same in every document."""
+    """Initial states of the global tokens: learned, the same in every document."""
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__()
-        self.states = nn.Embedding(GLOBALS, config.hidden_size)
+        self.states = nn.Embedding(config.table_etc_global_size, config.hidden_size)
 
     def forward(self, plan: TableEtcPlan) -> Tensor:
         """``[global tokens, hidden]``, in the order of the plan."""

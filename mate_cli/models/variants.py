@@ -52,14 +52,18 @@ def _by_pattern(config: MateConfig, backend: str, device: str, buckets: Buckets,
     return PatternPlanner(config.pattern().kinds, backend, device, buckets, low_precision)
 
 
+def _table_etc(config: MateConfig, *_: object) -> Planner:
+    return TableEtcPlanner(config.table_etc_radius, config.table_etc_global_size)
+
+
 VARIANTS: dict[str, Variant] = {
     "mate": Variant(PatternAttention, _by_pattern),
     "full": Variant(PatternAttention, _by_pattern),
     "row_or_column": Variant(PatternAttention, _by_pattern),
     "linformer": Variant(LinformerAttention, lambda config, *_: LinformerPlanner(config.linformer_tokens)),
-    "table_etc": Variant(TableEtcAttention, lambda config, *_: TableEtcPlanner(config.table_etc_radius), GlobalStates),
+    "table_etc": Variant(TableEtcAttention, _table_etc, GlobalStates),
     # For mate bench only: mate_cli.config.model.BENCH_HEADS.
-    "etc": Variant(EtcAttention, lambda *_: GlobalLocalPlanner()),
+    "etc": Variant(EtcAttention, lambda config, *_: GlobalLocalPlanner(config.etc_global_size)),
     "bigbird": Variant(BigBirdAttention, lambda *_: GlobalLocalPlanner(random_blocks=RANDOM_BLOCKS)),
     "reformer": Variant(ReformerAttention, lambda *_: LshPlanner()),
     "transformer_xl": Variant(TransformerXLAttention, lambda *_: relative_plan),

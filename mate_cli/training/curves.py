@@ -31,7 +31,8 @@ class Curves(Callback):
     state_key = "curves"
 
     def __init__(self, file: Path, score: str) -> None:
-        self.file, self.columns = file, (f"dev_{score}", "loss", "lr", "step")
+        self.file, self.score = file, f"dev_{score}"
+        self.columns: tuple[str, ...] = (self.score, "gradient_norm", "loss", "lr", "step")
         self._lines: list[str] = []
         self._goes_on = False
 
@@ -43,6 +44,10 @@ class Curves(Callback):
         self._goes_on = True
         if self.file.exists():
             os.truncate(self.file, min(state_dict["bytes"], self.file.stat().st_size))
+            with self.file.open(encoding="utf-8") as file:
+                header = file.readline().rstrip("\n")
+            if header:  # that of an older version has fewer columns
+                self.columns = tuple(header.split(","))
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.is_global_zero and not self._goes_on:
@@ -52,11 +57,12 @@ class Curves(Callback):
         assert isinstance(pl_module, TaskModule)
         if logs_step(trainer):
             loss = trainer.strategy.reduce(pl_module.step_loss, reduce_op="mean")
-            self._add(trainer, loss=float(loss), lr=pl_module.step_lr)
+            norm = float(pl_module.gradient_norm)
+            self._add(trainer, loss=float(loss), lr=pl_module.step_lr, gradient_norm=norm)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, TaskModule)
-        self._add(trainer, **{self.columns[0]: pl_module.validation_score})
+        self._add(trainer, **{self.score: pl_module.validation_score})
         if trainer.state.fn != TrainerFn.FITTING:
             self._write()
 
@@ -81,5 +87,5 @@ class Curves(Callback):
 
     def _line(self, values: Mapping[str, float]) -> str:
         line = io.StringIO()
-        csv.DictWriter(line, self.columns, restval="", lineterminator="\n").writerow(values)
+        csv.DictWriter(line, self.columns, restval="", extrasaction="ignore", lineterminator="\n").writerow(values)
         return line.getvalue()

@@ -142,7 +142,13 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
             "validation can follow the last step: set it to a divisor"
         )
     optimization = Optimization(
-        steps, schedule.lr, schedule.head_lr, schedule.warmup, schedule.weight_decay, schedule.bias_correction
+        steps,
+        schedule.lr,
+        schedule.head_lr,
+        schedule.warmup,
+        schedule.weight_decay,
+        schedule.bias_correction,
+        schedule.decay,
     )
     module = TaskModule(model, task, optimization, new, config.seed)
     module.encoder.recompute = config.hardware.recompute

@@ -15,7 +15,7 @@ from torch.distributed.tensor import DTensor
 from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
 from mate_cli.tasks.task import Prediction, Task, Verdict
-from mate_cli.training.optimizer import BertAdamW, linear_schedule, parameter_groups
+from mate_cli.training.optimizer import BertAdamW, parameter_groups, rate_factor
 from mate_cli.training.xla import gather_objects, seed_xla
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Optimization:
     warmup: float
     weight_decay: float
     bias_correction: bool = False
+    decay: str = "linear"
 
 
 class TaskModule(pl.LightningModule):
@@ -63,7 +64,7 @@ class TaskModule(pl.LightningModule):
         self._clamped = 0  # by this rank, not yet in ``clamped_ids``
         self.step_loss: Tensor | float = 0.0
         self.step_lr = 0.0
-        self.gradient_norm: Tensor | float = 0.0  # of the step, before clipping; 0 where nothing is clipped
+        self.gradient_norm: Tensor | float = 0.0  # of the step, before clipping
         self.pass_losses: list[Tensor] = []  # of each pass of the step, as ``Task.losses``
         self._passes_loss: Tensor | float = 0.0  # of the passes of the step that is being computed
         self._stream_losses = 0
@@ -130,6 +131,7 @@ class TaskModule(pl.LightningModule):
         if self.trainer.loggers and logs_step(self.trainer):
             self._log("loss", self.step_loss, sync_dist=True)
             self._log("lr", self.step_lr)
+            self._log("gradient_norm", self.gradient_norm)
 
     def _log(self, name: str, value: Tensor | float, sync_dist: bool = False) -> None:
         self.log(name, torch.as_tensor(value, device=self._device_of_numbers), sync_dist=sync_dist)
@@ -155,10 +157,14 @@ class TaskModule(pl.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Scale the gradients down to a norm; Lightning's own refuses fused optimizers."""
+        """Measure the norm of the gradients and scale them down to a limit; Lightning's own refuses fused optimizers.
+
+        Nothing is read here: the norm stays on the device until a step is logged.
+        """
+        norm = torch.nn.utils.get_total_norm([p.grad for p in self.parameters() if p.grad is not None])
         if gradient_clip_val is not None:
-            norm = torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
-            self.gradient_norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
+            torch.nn.utils.clip_grads_with_norm_(self.parameters(), gradient_clip_val, norm)
+        self.gradient_norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
 
     def on_train_end(self) -> None:
         self._sum_clamped()
@@ -205,7 +211,7 @@ class TaskModule(pl.LightningModule):
         assert o is not None, "a module without Optimization only predicts"
         groups = parameter_groups(self.model, o.lr, o.weight_decay, self.new_parameters, o.head_lr)
         optimizer = BertAdamW(groups, o.lr, o.bias_correction)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(o.steps, o.warmup))
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(o.steps, o.warmup, o.decay))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 

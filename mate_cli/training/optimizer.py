@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -56,20 +57,27 @@ def parameter_groups(
     return [{"params": params, "weight_decay": decay, "lr": rate} for (decay, rate), params in groups.items()]
 
 
-def linear_schedule(steps: int, warmup: float) -> Callable[[int], float]:
-    """The learning rate's factor at each step: up in a line from 1/N over the warm-up, down in a line to 0.
+def rate_factor(steps: int, warmup: float, decay: str = "linear") -> Callable[[int], float]:
+    """The factor on the peak learning rate at each step: a linear warm-up, then a decay.
 
-    The N warm-up steps start at 1/N, not at 0 (the release's first step may do nothing, spec 7.12), and as in
-    the release the decay has already run when warm-up ends.
+    The N warm-up steps rise from 1/N to 1, where Hugging Face's start at 0. ``linear`` has run since the first step
+    when the warm-up ends, as in BERT's release: the factor falls from ``1 - warmup`` to 0. ``cosine`` falls from 1 to 0
+    along half a cosine, as Hugging Face's; ``constant`` stays at 1.
 
     Args:
         steps: optimizer steps of the whole run; warmup: their share that warms up.
+        decay: one of ``mate_cli.config.task.DECAYS``.
     """
     warmup_steps = int(steps * warmup)
 
     def factor(step: int) -> float:
         if step < warmup_steps:
             return (step + 1) / warmup_steps
+        if decay == "constant":
+            return 1.0
+        if decay == "cosine":
+            done = (step - warmup_steps) / max(1, steps - warmup_steps)
+            return 0.5 * (1.0 + math.cos(math.pi * done))
         return max(0.0, 1.0 - step / steps)
 
     return factor

@@ -87,7 +87,8 @@ def choose_attention(chosen: MateConfig, model: ModelConfig, max_tokens: int) ->
     chosen.heads = model.heads
     chosen.row_heads_ratio = model.row_ratio
     chosen.linformer_k, chosen.linformer_tokens = model.linformer.k, max_tokens
-    chosen.table_etc_radius = model.table_etc.radius
+    chosen.table_etc_radius, chosen.table_etc_global_size = model.table_etc.radius, model.table_etc.global_size
+    chosen.etc_global_size = model.etc.global_size
     chosen.text_only, chosen.histogram_row = model.sat.text_only, model.sat.histogram
 
 

@@ -21,7 +21,7 @@ from mate_cli.attention import (
 )
 from mate_cli.attention.blocks import window_needed
 from mate_cli.attention.linformer import LinformerPlanner, attend_linformer
-from mate_cli.attention.table_etc import GLOBALS, LABELS, TableEtcPlanner, attend_table_etc
+from mate_cli.attention.table_etc import LABELS, TableEtcPlanner, attend_table_etc
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout
 
 TOKENS, DOCUMENTS, HIDDEN = 70, 3, 2 * HEAD_DIM
@@ -114,7 +114,7 @@ def test_filler_changes_nothing_in_table_etc(made):
     """The states of global tokens stand behind those of the batch: the same by document and number."""
     generator = torch.Generator().manual_seed(1)
     relative = torch.randn(LABELS, HIDDEN, generator=generator, dtype=torch.float64)
-    memory = torch.randn(GLOBALS, 3 * HIDDEN, generator=generator, dtype=torch.float64)
+    memory = torch.randn(256, 3 * HIDDEN, generator=generator, dtype=torch.float64)
 
     def compute(qkv, plan):
         every = torch.cat([qkv, memory[plan.slots]])

@@ -1,4 +1,4 @@
-"""TableETC against a dense reference that has all 256 global tokens, forward and backward, in 64 bits."""
+"""TableETC against a dense reference that has all of its global tokens, forward and backward, in 64 bits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.attention.test_backends import document, layout, layouts
 HEADS, HEAD_DIM = 2, 4
 
 
-def own_slots(row, column, segment):
-    """The global tokens of a token: one of 128 for its row, one of 128 for its column; a question has none."""
-    return () if segment == 0 else (row % 128, 128 + (column - 1) % 128)
+def own_slots(row, column, segment, half):
+    """The global tokens of a token: one for its row, one for its column; none for a question."""
+    return () if segment == 0 else (row % half, half + (column - 1) % half)
 
 
 def label(node, other, radius):
@@ -32,21 +32,22 @@ def label(node, other, radius):
     return 26
 
 
-def nodes_of(batch, number):
-    """Row of ``qkv`` by node: tokens, then those of the 256 global tokens that have a token."""
+def nodes_of(batch, number, global_size):
+    """Row of ``qkv`` by node: tokens, then those of the global tokens that have a token."""
     tokens = np.flatnonzero(batch.document == number).tolist()
-    own = [own_slots(*(int(x[t]) for x in (batch.row, batch.column, batch.segment))) for t in tokens]
+    places = [[int(x[t]) for x in (batch.row, batch.column, batch.segment)] for t in tokens]
+    own = [own_slots(*place, global_size // 2) for place in places]
     used = {slot for slots in own for slot in slots}
-    return tokens, [(place, slots) for place, slots in enumerate(own)], [s for s in range(256) if s in used]
+    return tokens, [(place, slots) for place, slots in enumerate(own)], sorted(used)
 
 
-def dense_reference(qkv, relative, batch, radius):
+def dense_reference(qkv, relative, batch, radius, global_size):
     query, key, value = qkv.view(len(qkv), 3, HEADS, HEAD_DIM).unbind(1)
     relative = relative.view(LABELS, HEADS, HEAD_DIM)
     output = torch.zeros(len(qkv), HEADS, HEAD_DIM, dtype=qkv.dtype)
     first = len(batch.document)
     for number in range(int(batch.document.max()) + 1):
-        tokens, nodes, slots = nodes_of(batch, number)
+        tokens, nodes, slots = nodes_of(batch, number, global_size)
         nodes = nodes + slots
         rows = tokens + list(range(first, first + len(slots)))
         first += len(slots)
@@ -68,22 +69,22 @@ def outputs_and_gradients(size, attend):
     return output, *torch.autograd.grad((output * draw(*output.shape)).sum(), inputs)
 
 
-def assert_equal(batch, radius):
-    plan = pickle.loads(pickle.dumps(TableEtcPlanner(radius)(batch))).to("cpu")
+def assert_equal(batch, radius, global_size=256):
+    plan = pickle.loads(pickle.dumps(TableEtcPlanner(radius, global_size)(batch))).to("cpu")
     documents = range(int(batch.document.max()) + 1)
-    assert plan.slots.tolist() == [slot for number in documents for slot in nodes_of(batch, number)[2]]
+    assert plan.slots.tolist() == [slot for number in documents for slot in nodes_of(batch, number, global_size)[2]]
     size = len(batch.document) + len(plan.slots)
     ours = outputs_and_gradients(size, lambda qkv, relative: attend_table_etc(qkv, relative, plan, HEADS))
-    expected = outputs_and_gradients(size, lambda qkv, relative: dense_reference(qkv, relative, batch, radius))
+    expected = outputs_and_gradients(size, lambda *inputs: dense_reference(*inputs, batch, radius, global_size))
     for own, reference in zip(ours, expected, strict=True):
         torch.testing.assert_close(own, reference, rtol=0, atol=1e-10)
     assert not ours[0][: len(batch.document)][torch.from_numpy(batch.document < 0)].any()
 
 
 @settings(max_examples=30)
-@given(layouts(), st.integers(1, 40))
-def test_windows_and_globals_are_the_dense_result(batch, radius):
-    assert_equal(batch, radius)
+@given(layouts(), st.integers(1, 40), st.sampled_from([2, 6, 256]))
+def test_windows_and_globals_are_the_dense_result(batch, radius, global_size):
+    assert_equal(batch, radius, global_size)
 
 
 @pytest.mark.parametrize(

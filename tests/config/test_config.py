@@ -127,6 +127,7 @@ def test_every_key_says_what_it_means_and_is_found_by_its_name() -> None:
     ("overrides", "line"),
     [
         (["task.schedules.laptop.batch=0"], "task.schedules.laptop.batch=0: must be at least 1"),
+        (["model.table_etc.global_size=5"], "model.table_etc.global_size=5: must be even"),
         (["task.schedules.laptop.lr=0"], "task.schedules.laptop.lr=0.0: must be above 0"),
         (["task.schedules.laptop.lr=inf"], "task.schedules.laptop.lr=inf: must be finite"),
         (["task.schedules.laptop.warmup=1.5"], "task.schedules.laptop.warmup=1.5: must be at most 1"),

@@ -11,16 +11,19 @@ from transformers import TapasConfig, TapasModel
 
 from mate_cli.attention.table_etc import LABELS
 from mate_cli.config import model as command_line
+from mate_cli.config.model import ModelConfig
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import HEADS, MateConfig
 from mate_cli.models.embeddings import Embeddings
+from mate_cli.models.encoder import Encoder
 from mate_cli.models.model import MateModel
-from mate_cli.models.variants import VARIANTS
+from mate_cli.models.variants import VARIANTS, make_planner
 from mate_cli.models.weights import load_model, load_weights, package_folder, save_model
 from mate_cli.system.errors import UserError
+from mate_cli.training.starting_model import choose_attention
 
-SMALL_VARIANT = {"linformer_tokens": 80, "linformer_k": 7, "table_etc_radius": 5}
+SMALL_VARIANT = {"linformer_tokens": 80, "linformer_k": 7, "table_etc_radius": 5, "table_etc_global_size": 6}
 
 
 @pytest.fixture(params=HEADS)
@@ -166,6 +169,17 @@ def test_a_saved_model_comes_back(heads, small_config, tmp_path):
     if heads in ("linformer", "table_etc", "full"):
         with pytest.raises(UserError, match=r"is (missing|unknown)"):
             load_model(tmp_path / "best")
+
+
+def test_the_number_of_global_tokens_is_a_key():
+    config, model = MateConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=4), ModelConfig(name="mine")
+    for heads in ("table_etc", "etc"):
+        model.heads, model.table_etc.global_size, model.etc.global_size = heads, 8, 5
+        choose_attention(config, model, 100)
+        sizes = {"table_etc": 8, "etc": 5}
+        assert make_planner(config).global_size == sizes[heads]
+        memory = Encoder(config).memory
+        assert [own.states.num_embeddings for own in (memory,) if own is not None] == [8] * (heads == "table_etc")
 
 
 def test_8192_tokens_of_table_etc_need_little_memory():

@@ -237,6 +237,7 @@ def test_a_folder_of_another_family_is_refused(tmp_path):
         ('{"hidden_act": "relu"}', "hidden_act is 'relu', known are gelu"),
         ('{"heads": "matte"}', "heads is 'matte', known are mate, full, row_or_column, linformer, table_etc"),
         ('{"linformer_k": 0}', "linformer_k is 0"),
+        ('{"table_etc_global_size": 7}', "table_etc_global_size is odd"),
         ('{"text_only": "yes"}', "text_only is 'yes', known are False, True"),
         ('{"type_vocab_sizes": [3, 256]}', "not 7 sizes"),
         (None, "config.json cannot be read"),

@@ -1,10 +1,16 @@
-"""BERT's Adam against its formula, and the schedule at its corners."""
+"""BERT's Adam against its formula, and the learning rate's decay against the schedules of transformers."""
 
 import pytest
 import torch
 from torch import nn
+from transformers import (
+    get_constant_schedule_with_warmup,
+    get_cosine_schedule_with_warmup,
+    get_linear_schedule_with_warmup,
+)
 
-from mate_cli.training.optimizer import BertAdamW, linear_schedule, parameter_groups
+from mate_cli.config.task import DECAYS
+from mate_cli.training.optimizer import BertAdamW, parameter_groups, rate_factor
 
 
 def test_update_is_adam_without_bias_correction():
@@ -53,7 +59,35 @@ def test_biases_and_norms_do_not_decay_and_new_parameters_learn_at_their_rate():
 
 
 def test_schedule_rises_from_one_nth_and_falls_to_zero():
-    factor = linear_schedule(100, 0.1)
+    factor = rate_factor(100, 0.1)
     assert [factor(step) for step in (0, 4, 9)] == pytest.approx([0.1, 0.5, 1.0])
     assert [factor(step) for step in (10, 50, 100)] == pytest.approx([0.9, 0.5, 0.0])
-    assert linear_schedule(10, 0.0)(0) == 1.0
+    assert rate_factor(10, 0.0)(0) == 1.0
+
+
+THEIRS = {
+    "linear": get_linear_schedule_with_warmup,
+    "cosine": get_cosine_schedule_with_warmup,
+    "constant": lambda optimizer, warmup, steps: get_constant_schedule_with_warmup(optimizer, warmup),
+}
+
+
+def test_every_decay_is_compared():
+    assert set(THEIRS) == set(DECAYS)
+
+
+@pytest.mark.parametrize(("decay", "warmup"), [("linear", 0), ("cosine", 0), ("cosine", 30), ("constant", 30)])
+def test_the_rate_is_that_of_transformers_but_for_the_first_step_of_the_warmup(decay, warmup):
+    """Their warm-up starts at 0, ours at 1/N; their linear decay begins when the warm-up ends, BERT's at step 0."""
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    theirs = THEIRS[decay](optimizer, warmup, 100).lr_lambdas[0]
+    ours = rate_factor(100, warmup / 100, decay)
+    assert [ours(step) for step in range(warmup)] == pytest.approx([theirs(step + 1) for step in range(warmup)])
+    assert [ours(step) for step in range(warmup, 101)] == pytest.approx([theirs(step) for step in range(warmup, 101)])
+
+
+@pytest.mark.parametrize("decay", DECAYS)
+def test_a_run_that_is_all_warmup_has_a_rate_at_each_step(decay):
+    factor = rate_factor(4, 1.0, decay)
+    assert [factor(step) for step in range(4)] == [0.25, 0.5, 0.75, 1.0]
+    assert 0 <= factor(4) <= 1  # the scheduler asks for the step after the last one

@@ -72,7 +72,7 @@ def test_a_training_ends_with_accuracy_and_perplexity_beside_frequencies(runs):
     assert json.loads((runs[0] / "status.json").read_text())["state"] == "done"
 
 
-def test_the_loss_of_a_step_is_the_mean_over_all_of_its_masked_tokens(runs, data, cache):
+def test_a_step_logs_the_mean_loss_of_its_masked_tokens_and_the_norm_of_its_gradient(runs, data, cache):
     config = composed("task=mlm", *TINY, f"data_dir={data}", f"paths.cache={cache}")
     schedule = active_schedule(config)
     torch.manual_seed(0)
@@ -84,15 +84,19 @@ def test_the_loss_of_a_step_is_the_mean_over_all_of_its_masked_tokens(runs, data
     batch = collator_for(model.config, config.model, "auto", "cpu")([stream[place] for place in range(8)])
     logits = task_of(config.task).logits(model, batch)
     assert logits.shape == (len(batch.target), model.config.vocab_size)
-    expected = F.cross_entropy(logits, batch.target).item()
+    loss = F.cross_entropy(logits, batch.target)
+    loss.backward()
+    squares = [own.grad.double().square().sum() for own in model.parameters() if own.grad is not None]
     for run in runs:
-        assert logged(run, "loss")[0] == pytest.approx(expected, rel=1e-5)
+        assert logged(run, "loss")[0] == pytest.approx(loss.item(), rel=1e-5)
+        assert logged(run, "gradient_norm")[0] == pytest.approx(sum(squares).sqrt().item(), rel=1e-4)
 
 
 def test_micro_batches_do_not_change_what_is_learned(runs):
     one, four = (load_file(run / "best" / "model.safetensors") for run in runs)
     assert all(torch.allclose(one[name], four[name], atol=1e-6) for name in one)
-    assert logged(runs[0], "loss") == pytest.approx(logged(runs[1], "loss"), rel=1e-5)
+    for name in ("loss", "gradient_norm"):
+        assert logged(runs[0], name) == pytest.approx(logged(runs[1], name), rel=1e-4)
 
 
 def test_evaluating_a_run_gives_the_score_that_its_training_ended_with(mate, runs, capsys):
