@@ -22,7 +22,7 @@ from mate_cli.reporting.answer import prediction_record
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example, Table
-from mate_cli.tables.user_frame import frame_table
+from mate_cli.tables.user_arrow import frame_table
 
 if TYPE_CHECKING:
     import pandas as pd

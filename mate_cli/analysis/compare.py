@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mate_cli.analysis.outcomes import Outcomes
-from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import Interval, bootstrap, paired_bootstrap
 from mate_cli.system.errors import UserError
 
 

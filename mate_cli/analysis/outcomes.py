@@ -26,7 +26,7 @@ from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines
 from mate_cli.tables.aggregation import NONE
-from mate_cli.tables.answer_files import TAGGED, read_tagged
+from mate_cli.tables.prediction_files import TAGGED, read_tagged
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.training.splits import data_source
 

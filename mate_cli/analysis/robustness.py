@@ -20,14 +20,14 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.source import PerturbedSource, SplitSource
 from mate_cli.inference.evaluate import predict_split
-from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
 from mate_cli.metrics.denotation import answer_texts
+from mate_cli.metrics.statistics import Interval, bootstrap, paired_bootstrap
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of
 from mate_cli.models.weights import read_config
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
-from mate_cli.tables.answer_files import TAGGED, read_tagged
 from mate_cli.tables.perturb import Arrangement, Perturbation, arrangements
+from mate_cli.tables.prediction_files import TAGGED, read_tagged
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.entailment import Entailment

@@ -96,7 +96,7 @@ def _score_spans(predictions: str, reference: str, console: Console) -> None:
 
     from mate_cli.metrics.hybridqa import answer_scores
     from mate_cli.reporting.pointr import answers_table, scores_record, summary_lines
-    from mate_cli.tables.submission import read_reference, read_submission
+    from mate_cli.tables.prediction_files import read_reference, read_submission
 
     gold = read_reference(Path(reference))
     answers = read_submission(Path(predictions), gold)

@@ -19,8 +19,7 @@ from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
 from mate_cli.system.stopping import become_worker
-from mate_cli.tables.corpus import BYTES, FILES, Broken, Corpus, CorpusTable, Portion
-from mate_cli.tables.held_out import are_held_out, page_hashes
+from mate_cli.tables.corpus import BYTES, FILES, Broken, Corpus, CorpusTable, Portion, are_held_out, page_hashes
 
 _CELLS_AT_ONCE = 20_000
 _REASONS = 3
@@ -32,7 +31,7 @@ class CorpusOptions:
 
     Attributes:
         held_out: share of the tables for validation (the release's is one in a thousand); at least
-            ``held_out.LEAST_TABLES``.
+            ``corpus.MIN_HELD_OUT``.
         files, line_bytes: how much of the corpus is a shard (``Corpus.portions``).
     """
 

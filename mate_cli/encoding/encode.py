@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from mate_cli.encoding.answer_in_input import AnswerSearch
-from mate_cli.encoding.expansion import SentenceRanker, expand, sentences_by_link
+from mate_cli.encoding.expansion import SentenceRanker, expand, histogram_row, sentences_by_link
 from mate_cli.encoding.features import ARRAYS, NO_SPAN, Encoded, EncodingOptions, Features
-from mate_cli.encoding.histogram import histogram_row
 from mate_cli.encoding.linearize import TableText, linearize
 from mate_cli.encoding.pruning import ColumnPruner
 from mate_cli.encoding.tokenizer import CellTokenizer

@@ -1,4 +1,4 @@
-"""A question and a table as one sequence of tokens with coordinates: [CLS] question [SEP] header, rows."""
+"""Lay out a question and a table as one sequence: [CLS] question [SEP] header, rows (docs/notes.md, note 2)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ import numpy as np
 
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer, Pieces
-from mate_cli.encoding.truncation import pieces_per_cell
 
 
 @dataclass(frozen=True, slots=True)
 class TableText:
-    """Where the texts of one example are among the pieces of a batch.
+    """One example, as numbers of texts among the pieces of a batch.
 
     Attributes:
-        rows: of the body; a row that ``cells`` has beyond them is a histogram row.
+        rows: number of body rows; a row of ``cells`` beyond them is a histogram row.
         question: number of the question's text.
         cells: numbers of the cells' texts, int64 ``[(rows + 1) * columns]``, header first, row-major.
-        marks: what all tokens of a cell have in common, by the name of its array, int32 as ``cells``; what is not
-            named is 0.
-        values: float32 ``[rows * columns]``, as ``Features.cell_value`` has those of the kept ones.
-        kept: bool ``[columns]``, the columns that are encoded; None: all.
+        marks: name of a token array -> its value in each cell, int32 as ``cells``; other arrays are 0.
+        values: float32 ``[rows * columns]``, see ``Features.cell_value``.
+        kept: bool ``[columns]``, the columns to encode; None for all.
     """
 
     table_id: str
@@ -39,7 +37,7 @@ class TableText:
 def linearize(
     text: TableText, pieces: Pieces, tokenizer: CellTokenizer, options: EncodingOptions
 ) -> tuple[Features | TooLarge, int]:
-    """The arrays of one example, cut to ``options.max_tokens``, and its length before the cut."""
+    """Return the arrays of one example, cut to ``options.max_tokens``, and its length before the cut."""
     question = pieces.of(text.question)
     source, cell = _table_pieces(text.cells, pieces)
     head, full_length = len(question) + 2, len(question) + 2 + len(source)
@@ -62,8 +60,25 @@ def linearize(
     return features, full_length
 
 
+def pieces_per_cell(word_start: np.ndarray, budget: int) -> int:
+    """Return the largest k such that the words that start before piece k of their cells fit the budget.
+
+    Uniform truncation (paper section 4.1; docs/notes.md, note 3). Words stay whole, so a cell may keep more than k
+    pieces; for k >= 1 every cell keeps its first word.
+
+    Args:
+        word_start: ``[pieces]``, start of the piece's word, counted in pieces within its cell.
+        budget: number of pieces to keep at most.
+
+    Returns:
+        k, at most one more than the largest word start, which keeps everything; 0 if the first words do not fit.
+    """
+    cost = np.cumsum(np.bincount(word_start))  # cost[k - 1]: pieces kept at k
+    return int(np.searchsorted(cost, budget, side="right"))
+
+
 def _table_pieces(cells: np.ndarray, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
-    """For each piece of the table, where it is in the batch's pieces and which cell it belongs to."""
+    """Return the index of each piece of the table in ``pieces.ids``, and the number of its cell."""
     first = pieces.starts[cells]
     lengths = pieces.starts[cells + 1] - first
     ends = np.cumsum(lengths)
@@ -72,7 +87,7 @@ def _table_pieces(cells: np.ndarray, pieces: Pieces) -> tuple[np.ndarray, np.nda
 
 
 def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, options: EncodingOptions) -> Features:
-    """The arrays, given the kept ids, the length of the question part and the cell of each table token."""
+    """Build the arrays from the kept ids, the length of the question part and the cell of each table token."""
     arrays = {name: np.zeros(len(ids), dtype=np.int32) for name in ARRAYS}
     row, column = np.divmod(cell, max(text.columns, 1))
     arrays["row"][head:], arrays["column"][head:] = row, column + 1
@@ -90,10 +105,10 @@ def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, opt
 
 
 def token_positions(head: int, cell: np.ndarray, reset: bool, max_positions: int) -> np.ndarray:
-    """Absolute, or counted from the start of the question and of each cell and clamped (checklist 14).
+    """Return absolute positions, or positions that restart in each cell, clamped (paper section 3.2).
 
     Args:
-        head: length of the question part; cell: the cell of each token of the table.
+        head: length of the question part; cell: ``[table tokens]``, the cell of each.
 
     Returns:
         int32 ``[tokens]``.

@@ -23,7 +23,7 @@ from mate_cli.inference.evaluations import (
     SequenceEvaluation,
 )
 from mate_cli.inference.predictor import Predictor
-from mate_cli.metrics.unigram import Unigram
+from mate_cli.metrics.baselines import Unigram
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
+from mate_cli.metrics.baselines import Unigram, expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.metrics.denotation import answer_texts
-from mate_cli.metrics.unigram import Unigram
 from mate_cli.metrics.wtq import Value, gold_values
-from mate_cli.tables.answer_files import TAGGED, read_tagged
+from mate_cli.tables.prediction_files import TAGGED, read_tagged
 from mate_cli.tables.reading import question_id
-from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Example
 from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.entailment import Entailment
@@ -39,7 +37,7 @@ class CellEvaluation:
     def of(cls, examples: Sequence[Example], predictions: dict[str, Any]) -> CellEvaluation:
         baselines = {
             "TF-IDF cell": tfidf_cell_ranking(examples),
-            "TF-IDF sentence": tfidf_sentence_ranking(examples, split_sentences),
+            "TF-IDF sentence": tfidf_sentence_ranking(examples),
         }
         return cls(tuple(examples), predictions, baselines, expected_random_hits(examples))
 

@@ -29,7 +29,6 @@ from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
 from mate_cli.tables.reading import reading_example
-from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Coordinate, Example, Input
 from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.pointr import ReadCell
@@ -183,5 +182,5 @@ def _first_of(rank: Callable[[Sequence[Example]], Mapping[str, Sequence[Coordina
 _NAMED: dict[str, Callable[[Sequence[Example]], Selection]] = {
     "oracle": _oracle,
     "tfidf_cell": _first_of(tfidf_cell_ranking),
-    "tfidf_sentence": _first_of(lambda examples: tfidf_sentence_ranking(examples, split_sentences)),
+    "tfidf_sentence": _first_of(lambda examples: tfidf_sentence_ranking(examples)),
 }

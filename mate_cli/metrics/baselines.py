@@ -1,8 +1,10 @@
-"""Rankings that need no training, to stand beside a trained selector (design.md section 5)."""
+"""Baselines that need no training: cell rankings, rules for table questions, piece frequencies for masked pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import comb
 
@@ -11,43 +13,50 @@ from numpy.typing import NDArray
 
 from mate_cli.metrics.cell_selection import KS, rank_cells
 from mate_cli.tables.table import Cell, Coordinate, Example
+from mate_cli.tables.text import split_sentences
 
 Rankings = dict[str, list[Coordinate]]
 """Question id -> all body cells, best first."""
 
-SentenceSplitter = Callable[[str], list[str]]
+Rule = Callable[[Example, Collection[Coordinate]], set[Coordinate]]
+"""(question, cells that answer the previous question of the conversation) -> cells."""
+
+COMMON_ANSWERS = ("3", "2")
+"""The most frequent answers of WikiTableQuestions' training split."""
+
+_WORDS = re.compile(r"\w+")
 
 
 def expected_random_hits(examples: Sequence[Example], ks: Sequence[int] = KS) -> dict[int, float]:
-    """Hits@k that a random order of the cells has on average, over every question with an answer field."""
+    """Return the expected Hits@k of a random order of the cells, over all questions with an answer field."""
     answered = [example for example in examples if example.answers is not None]
     return {k: float(np.mean([_random_hit(example, k) for example in answered] or [0.0])) for k in ks}
 
 
 def random_ranking(examples: Sequence[Example], seed: int = 0) -> Rankings:
-    """The cells of each question in a random order."""
+    """Rank the cells of each question at random."""
     generator = np.random.default_rng(seed)
     return {example.id: rank_cells(generator.random(_shape(example))) for example in examples}
 
 
 def tfidf_cell_ranking(examples: Sequence[Example]) -> Rankings:
-    """Cells by the cosine between the question and the cell's text with all that it links to.
+    """Rank cells by the cosine between the question and the cell's text with all its linked passages.
 
-    Terms are the release's, words and pairs of words (spec 4.3), weighted within the table; each table is
-    fitted once.
+    Terms are words and pairs of words, as in the release (docs/notes.md, note 9), fitted once per table.
     """
-    return _rank_by_table(examples, _cell_documents)
+
+    def documents(example: Example) -> list[list[str]]:
+        return [[" ".join([cell.text, *(example.passages[link] for link in cell.links)])] for cell in _cells(example)]
+
+    return _rank_by_table(examples, documents)
 
 
-def tfidf_sentence_ranking(examples: Sequence[Example], split: SentenceSplitter) -> Rankings:
-    """Cells by the cosine between the question and the nearest sentence of what the cell links to.
+def tfidf_sentence_ranking(examples: Sequence[Example]) -> Rankings:
+    """Rank cells by the cosine between the question and the nearest sentence of the cell's linked passages.
 
     A cell without links scores 0. Terms and fit as in ``tfidf_cell_ranking``.
-
-    Args:
-        split: parts a passage into sentences.
     """
-    sentences = cache(split)  # passages recur across tables
+    sentences = cache(split_sentences)  # passages recur across tables
 
     def documents(example: Example) -> list[list[str]]:
         by_link = {link: sentences(text) for link, text in example.passages.items()}
@@ -70,28 +79,24 @@ def _cells(example: Example) -> Iterator[Cell]:
     return (cell for row in example.table.rows for cell in row)
 
 
-def _cell_documents(example: Example) -> list[list[str]]:
-    return [[" ".join([cell.text, *(example.passages[link] for link in cell.links)])] for cell in _cells(example)]
-
-
 def _rank_by_table(examples: Sequence[Example], documents: Callable[[Example], list[list[str]]]) -> Rankings:
-    """Fit each table's documents once; a cell scores what the best of its documents scores."""
+    """Fit each table's documents once; a cell scores as its best document."""
     by_table: dict[int, list[Example]] = {}
     for example in examples:
         by_table.setdefault(id(example.table), []).append(example)
     rankings: Rankings = {}
-    for own in by_table.values():
-        scores = _cell_scores(documents(own[0]), [example.question for example in own])
-        for example, cells in zip(own, scores, strict=True):
+    for questions in by_table.values():
+        scores = _cell_scores(documents(questions[0]), [example.question for example in questions])
+        for example, cells in zip(questions, scores, strict=True):
             rankings[example.id] = rank_cells(cells.reshape(_shape(example)))
     return {example.id: rankings[example.id] for example in examples}
 
 
 def _cell_scores(documents: list[list[str]], questions: list[str]) -> NDArray[np.float64]:
-    """float64 ``[questions, cells]``; all 0 where no document holds a word."""
+    """float64 ``[questions, cells]``; all 0 if no document has a word."""
     from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
 
-    texts = list(dict.fromkeys(text for own in documents for text in own))
+    texts = list(dict.fromkeys(text for cell_texts in documents for text in cell_texts))
     place = {text: number for number, text in enumerate(texts)}
     vectorizer = TfidfVectorizer(ngram_range=(1, 2))
     try:
@@ -99,5 +104,107 @@ def _cell_scores(documents: list[list[str]], questions: list[str]) -> NDArray[np
     except ValueError:  # scikit-learn: an empty vocabulary
         return np.zeros((len(questions), len(documents)))
     cosine = (vectorizer.transform(questions) @ vectors.T).toarray()
-    best = [cosine[:, [place[text] for text in own]].max(axis=1, initial=0.0) for own in documents]
+    best = [cosine[:, [place[text] for text in cell_texts]].max(axis=1, initial=0.0) for cell_texts in documents]
     return np.stack(best, axis=1)
+
+
+def first_cell(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
+    return {(0, 0)} if example.table.rows else set()
+
+
+def first_column(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
+    return _column(range(example.table.num_rows), 0)
+
+
+def named_column(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
+    """Take the column whose header shares most words with the question, the first of ties."""
+    return _column(range(example.table.num_rows), _named(example))
+
+
+def named_column_of_previous_rows(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
+    """Take that column in the rows of the previous answer; in all rows if there is none."""
+    return _column({row for row, _ in previous} or range(example.table.num_rows), _named(example))
+
+
+def named_column_of_first_row_before(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
+    """Take that column in the first row of the previous answer; in all rows if there is none."""
+    return _column({min(previous)[0]} if previous else range(example.table.num_rows), _named(example))
+
+
+SEQUENCE_RULES: dict[str, Rule] = {
+    "first cell": first_cell,
+    "first column": first_column,
+    "named column": named_column,
+    "named column, rows before": named_column_of_previous_rows,
+    "named column, first row before": named_column_of_first_row_before,
+}
+"""Rules for conversations; the last two use the previous answer."""
+
+
+def answer_by_rule(examples: Sequence[Example], rule: Rule, gold_history: bool) -> dict[str, set[Coordinate]]:
+    """Answer each question by a rule: example id -> cells.
+
+    Args:
+        gold_history: whether the previous answer is the gold one; otherwise it is the rule's own.
+    """
+    answers: dict[tuple[str, int], set[Coordinate]] = {}
+    for example in sorted(examples, key=lambda example: example.position):
+        predicted = answers.get((example.conversation, example.position - 1), set())
+        previous = example.previous if gold_history else predicted
+        answers[example.conversation, example.position] = rule(example, previous)
+    return {example.id: answers[example.conversation, example.position] for example in examples}
+
+
+def answers_without_reading(examples: Sequence[Example]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Answer by rules that ignore the question: rule -> question id -> answer texts."""
+    rules: dict[str, Callable[[Example], tuple[str, ...]]] = {
+        "empty answer": lambda example: (),
+        "first cell": lambda example: tuple(row[0].text for row in example.table.rows[:1]),
+        "number of rows": lambda example: (str(example.table.num_rows),),
+    }
+    answers = {name: {example.id: rule(example) for example in examples} for name, rule in rules.items()}
+    return answers | {f"always {text}": {example.id: (text,) for example in examples} for text in COMMON_ANSWERS}
+
+
+def _column(rows: Collection[int], column: int) -> set[Coordinate]:
+    return {(row, column) for row in rows}
+
+
+def _named(example: Example) -> int:
+    words = set(_WORDS.findall(example.question.lower()))
+    shared = [len(words & set(_WORDS.findall(cell.text.lower()))) for cell in example.table.header]
+    return shared.index(max(shared)) if shared else 0
+
+
+@dataclass(frozen=True)
+class Unigram:
+    """Piece frequencies, the baseline of masked language modelling.
+
+    Attributes:
+        counts: int64 ``[vocabulary]``, how often each piece was a target.
+    """
+
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, targets: Iterable[Sequence[int] | np.ndarray], vocabulary: int) -> Unigram:
+        """Count the targets of examples."""
+        counts = np.zeros(vocabulary, dtype=np.int64)
+        for pieces in targets:
+            np.add.at(counts, np.asarray(pieces, dtype=np.int64), 1)
+        return cls(counts)
+
+    @property
+    def most_frequent(self) -> int:
+        """The most frequent piece, the first of ties: the guess at every place."""
+        return int(self.counts.argmax())
+
+    def log_likelihood(self, targets: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of pieces, float64, with add-one smoothing."""
+        likelihood: np.ndarray = np.log((self.counts[targets] + 1) / (self.counts.sum() + len(self.counts)))
+        return likelihood
+
+
+def perplexity(log_likelihood: np.ndarray) -> float:
+    """Return exp of the mean negative log-likelihood."""
+    return float(np.exp(-np.mean(log_likelihood)))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mate_cli.tables.answer_files import TaggedAnswer
+from mate_cli.tables.prediction_files import TaggedAnswer
 from mate_cli.tables.table import Example
 from mate_cli.tables.text import wtq_official_form
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table as RichTable
 
-from mate_cli.metrics.bootstrap import bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import bootstrap, paired_bootstrap
 from mate_cli.reporting.shares import interval_record, percent, percent_interval
 
 Right = Mapping[str, NDArray[np.bool_]]

@@ -33,7 +33,8 @@ from mate_cli.reporting.table_tasks import (
 )
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
-from mate_cli.tables.answer_files import (
+from mate_cli.tables.formats import FORMATS, split_of
+from mate_cli.tables.prediction_files import (
     TAGGED,
     read_sqa_predictions,
     read_tagged,
@@ -41,7 +42,6 @@ from mate_cli.tables.answer_files import (
     sqa_predictions_text,
     wtq_predictions_text,
 )
-from mate_cli.tables.formats import FORMATS, split_of
 
 _CELLS, _CELL_MEASURES = "answer cells, per cent", ("ALL", "SEQ")
 _DENOTATIONS = "denotation accuracy, per cent"

@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.inference.evaluations import PieceEvaluation
-from mate_cli.metrics.unigram import perplexity
+from mate_cli.metrics.baselines import perplexity
 from mate_cli.reporting.accuracy import accuracy_record, accuracy_summary, accuracy_table
 
 _ALL = "masked tokens"

@@ -10,12 +10,12 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from mate_cli.inference.answer_split import Answers
-from mate_cli.metrics.bootstrap import Interval, bootstrap, paired_bootstrap
 from mate_cli.metrics.hybridqa import GROUPS, AnswerScores, answer_scores, exact_match, f1
+from mate_cli.metrics.statistics import Interval, bootstrap, paired_bootstrap
 from mate_cli.reporting.published import Figure, Published
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.files import write_json_lines, write_text
-from mate_cli.tables.submission import submission_text
+from mate_cli.tables.prediction_files import submission_text
 from mate_cli.tasks.pointr import choose
 
 _MEASURES = {"exact": "EM", "f1": "F1"}

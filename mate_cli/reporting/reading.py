@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from mate_cli.metrics.bootstrap import bootstrap
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.metrics.statistics import bootstrap
 from mate_cli.reporting.shares import interval_record, percent
 from mate_cli.tables.table import Example
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from mate_cli import __version__
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
-from mate_cli.metrics.bootstrap import Interval
+from mate_cli.metrics.statistics import Interval
 from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.reporting.shares import percent, percent_interval
 from mate_cli.runs.folder import written_to

@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mate_cli.metrics.seeds import spread
+from mate_cli.metrics.statistics import spread
 from mate_cli.runs.records import RunRecord
 
 _MOST_POINTS = 200  # of a curve: more are averaged

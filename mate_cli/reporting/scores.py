@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from mate_cli.metrics.bootstrap import bootstrap, paired_bootstrap
 from mate_cli.metrics.cell_selection import KS, CellSelectionScores, Hits, example_places, score
+from mate_cli.metrics.statistics import bootstrap, paired_bootstrap
 from mate_cli.reporting.shares import interval_record, percent
 from mate_cli.tables.table import Coordinate, Example
 

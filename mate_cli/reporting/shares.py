@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from mate_cli.metrics.bootstrap import Interval
+from mate_cli.metrics.statistics import Interval
 
 
 def interval_record(interval: Interval) -> dict[str, float]:

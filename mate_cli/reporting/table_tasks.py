@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mate_cli.inference.evaluations import DenotationEvaluation, EntailmentEvaluation, SequenceEvaluation
+from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
 from mate_cli.metrics.denotation import Denotation, execute, gold_denotation, same_denotation
 from mate_cli.metrics.sqa import Answers, sequence_scores
 from mate_cli.metrics.tabfact import right_by_group
-from mate_cli.metrics.table_rules import SEQUENCE_RULES, answer_by_rule, answers_without_reading
 from mate_cli.metrics.wtq import Value, verdicts
 from mate_cli.reporting.accuracy import Right, accuracy_record
 from mate_cli.tables.table import Example

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from mate_cli.bench.findings import point_of
-from mate_cli.metrics.seeds import Contrast, Spread, contrast, median_run, rank_correlation, spread
+from mate_cli.metrics.statistics import Contrast, Spread, contrast, median_run, rank_correlation, spread
 from mate_cli.reproduction.experiment import Chain, Column, Experiment, FlowOf, Measured, Published, Row, Source, Stages
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.plan import chosen_rows, closure, steps_of

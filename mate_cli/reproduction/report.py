@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from tabulate import tabulate
 
-from mate_cli.metrics.seeds import Contrast
+from mate_cli.metrics.statistics import Contrast
 from mate_cli.reporting.markdown_table import markdown_table
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger

@@ -1,7 +1,7 @@
-"""Fetches the official files of a data set, checks them, and unpacks them into the cache.
+"""Fetch the official files of a data set, check them, and unpack them into the cache.
 
-pooch keeps the files, checks their SHA-256 and tries again; what it lacks is here: a download that was cut off goes on
-where it stopped, and one that is larger than it should be stops.
+pooch keeps the files, checks their SHA-256 and retries. Added here: an interrupted download resumes, and one that is
+larger than expected stops.
 """
 
 from __future__ import annotations
@@ -9,43 +9,47 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
-from pathlib import Path
+import stat
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from mate_cli.system.errors import UserError, named
+from mate_cli.system.errors import UserError, named, shown
 from mate_cli.system.files import made_once
 from mate_cli.tables.releases import RELEASES, Release, Source
-from mate_cli.tables.unpack import unpack
+from mate_cli.tables.split import file_below
 
 if TYPE_CHECKING:
     import requests
 
 RETRIES = 4
-_SECONDS = (10.0, 30.0)  # to connect, and between two pieces of an answer
-_MOST_BYTES = 1 << 29  # where the size is not published
-_AT_ONCE = 1 << 14
+_TIMEOUTS = (10.0, 30.0)  # seconds to connect, and between two chunks
+_MAX_DOWNLOAD = 1 << 29  # bytes, where the size is not published
+_CHUNK_BYTES = 1 << 14
+_MAX_FILES = 200_000
+_MAX_UNPACKED = 4 << 30
 
 Advance = Callable[[str, int, int | None], None]
-"""Is told the name of a file, how many bytes of it are there, and how many there will be, where that is known."""
+"""Progress callback: name of a file, bytes fetched so far, bytes in all (None if unknown)."""
 
 
 def release_folder(name: str, cache: Path) -> Path:
-    """Where the data set is kept, once it has been fetched."""
+    """Return the folder that a fetched data set is kept in."""
     return cache / "data" / f"{name}-{RELEASES[name].revision}"
 
 
 def fetch_release(
     name: str, cache: Path, mirror: str | None = None, advance: Advance = lambda name, size, total: None
 ) -> Path:
-    """The folder of a data set, fetched where it is not there yet; it is whole, or not there.
+    """Return the folder of a data set; fetch it if it is not there yet. The folder is complete or absent.
 
     Args:
-        name: of ``releases.RELEASES``.
-        mirror: address under which the files are by their names, in place of the official ones.
+        name: key of ``releases.RELEASES``.
+        mirror: address below which the files have their names, instead of the official addresses.
 
     Raises:
-        UserError: a file cannot be had, is not the expected one or cannot be unpacked; the cache cannot be written.
+        UserError: a file cannot be fetched, has another hash or cannot be unpacked; the cache cannot be written.
     """
     folder = release_folder(name, cache)
     if folder.is_dir():
@@ -78,10 +82,10 @@ def _fill(folder: Path, release: Release, files: dict[Source, Path]) -> None:
 
 
 def fetch(source: Source, folder: Path, mirror: str | None, advance: Advance) -> Path:
-    """A file of a release in a folder, its SHA-256 checked whether it is fetched now or there already.
+    """Return a file of a release in ``folder``; fetch it if absent, and check its SHA-256 in any case.
 
     Raises:
-        UserError: it cannot be had, or is not the expected file.
+        UserError: it cannot be fetched, or has another hash.
     """
     import pooch
     import requests
@@ -90,23 +94,22 @@ def fetch(source: Source, folder: Path, mirror: str | None, advance: Advance) ->
     pooch.get_logger().setLevel("WARNING")
     registry = {source.name: f"sha256:{source.sha256}"}
     keeper = pooch.create(folder, "", registry=registry, urls={source.name: url}, retry_if_failed=RETRIES)
-    way_out = f"or put the file that {source.url} names at {folder / source.name}"
+    remedy = f"or save the file from {source.url} as {folder / source.name}"
     try:
-        return Path(keeper.fetch(source.name, downloader=_Resuming(source, advance, way_out)))
+        return Path(keeper.fetch(source.name, downloader=_ResumingDownloader(source, advance, remedy)))
     except requests.RequestException as error:
         raise UserError(
-            f"{url}: cannot be fetched ({_reason(error)}); the same command goes on from where it stopped, {way_out}", 1
+            f"{url}: cannot be fetched ({_reason(error)}); the same command resumes the download, {remedy}", 1
         ) from error
     except ValueError as error:  # pooch's for another SHA-256, ours for another size
-        reason = _reason(error)
-        raise UserError(f"{url}: not the file that is expected ({reason}); name a mirror, {way_out}", 1) from error
+        raise UserError(f"{url}: not the expected file ({_reason(error)}); set a mirror, {remedy}", 1) from error
 
 
-class _Resuming:
-    """A downloader for pooch: goes on with what an earlier attempt left beside the file."""
+class _ResumingDownloader:
+    """Downloader for pooch that resumes from the partial file of an earlier attempt."""
 
-    def __init__(self, source: Source, advance: Advance, way_out: str) -> None:
-        self._source, self._advance, self._way_out = source, advance, way_out
+    def __init__(self, source: Source, advance: Advance, remedy: str) -> None:
+        self._source, self._advance, self._remedy = source, advance, remedy
 
     def __call__(self, url: str, output_file: str, pooch: Any) -> None:
         import requests
@@ -115,9 +118,9 @@ class _Resuming:
         have = part.stat().st_size if part.exists() else 0
         if not have or have != self._source.size:
             headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-            with requests.get(url, headers=headers, stream=True, timeout=_SECONDS) as answer:
+            with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUTS) as answer:
                 self._check_status(answer, part)
-                if have and not _goes_on(answer, have):
+                if have and not _resumes_at(answer, have):
                     part.unlink()
                     have = 0
                 have = self._write(answer, part, have)
@@ -126,34 +129,82 @@ class _Resuming:
         os.replace(part, output_file)
 
     def _check_status(self, answer: requests.Response, part: Path) -> None:
-        if answer.status_code in (401, 403, 404, 410):  # no use to try again
-            raise UserError(f"{answer.url}: the server says {answer.status_code}; name a mirror, {self._way_out}", 1)
+        if answer.status_code in (401, 403, 404, 410):  # no use to retry
+            raise UserError(f"{answer.url}: the server answers {answer.status_code}; set a mirror, {self._remedy}", 1)
         if answer.status_code == 416:
             part.unlink(missing_ok=True)
-            raise ValueError("what is there already is of another file; it begins again")
+            raise ValueError("the partial file is of another file; the download starts again")
         answer.raise_for_status()
 
     def _write(self, answer: requests.Response, part: Path, size: int) -> int:
-        """Add the answer to the file, which has ``size`` bytes; its size then."""
-        most = self._source.size or _MOST_BYTES
+        """Append the answer to the partial file of ``size`` bytes; return its new size."""
+        limit = self._source.size or _MAX_DOWNLOAD
         length = answer.headers.get("Content-Length", "")
         total = size + int(length) if length.isdecimal() else self._source.size
         with part.open("ab") as file:
-            for piece in answer.iter_content(_AT_ONCE):
-                size += len(piece)
-                if size > most:
+            for chunk in answer.iter_content(_CHUNK_BYTES):
+                size += len(chunk)
+                if size > limit:
                     file.close()
                     part.unlink()
-                    raise UserError(f"{answer.url}: has more than the expected {most:,} bytes; {self._way_out}", 1)
-                file.write(piece)
+                    raise UserError(f"{answer.url}: larger than the expected {limit:,} bytes; {self._remedy}", 1)
+                file.write(chunk)
                 self._advance(self._source.name, size, total)
         return size
 
 
-def _goes_on(answer: requests.Response, have: int) -> bool:
-    """Whether the answer is what follows the first ``have`` bytes."""
-    return answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+def _resumes_at(answer: requests.Response, offset: int) -> bool:
+    return answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
 
 
 def _reason(error: Exception) -> str:
     return named(" ".join(str(error).split()))
+
+
+def unpack(archive: Path, folder: Path, root: str, parts: tuple[str, ...], max_bytes: int = _MAX_UNPACKED) -> None:
+    """Unpack the files and folders ``parts`` of the archive's folder ``root``; nothing leaves ``folder``.
+
+    Args:
+        max_bytes: limit of their total size.
+
+    Raises:
+        UserError: not a sound zip archive; a name in it leads out of the folder, is a link, or is repeated; it is too
+            large, or has none of the parts; ``folder`` cannot be written.
+    """
+    try:
+        with ZipFile(archive) as file:
+            members = dict(_members(archive, file, root, parts))
+            _check_amount(archive, members.values(), max_bytes)
+            for name, info in members.items():
+                target = file_below(folder, name, str(archive))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with file.open(info) as source, target.open("xb") as sink:
+                    shutil.copyfileobj(source, sink)  # no more than the archive says, and its CRC is checked
+    except (BadZipFile, EOFError, RuntimeError, NotImplementedError, OSError) as error:
+        raise UserError(f"{archive}: cannot be unpacked into {folder} ({error})", 1) from error
+
+
+def _members(archive: Path, file: ZipFile, root: str, parts: tuple[str, ...]) -> Iterator[tuple[str, ZipInfo]]:
+    """Yield the files to unpack by their names below the root; check every name of the archive."""
+    seen = set()
+    for info in file.infolist():
+        name = info.filename
+        is_link = stat.S_ISLNK(info.external_attr >> 16)
+        if is_link or name.startswith("/") or "\\" in name or ".." in PurePosixPath(name).parts:
+            problem = "is a link" if is_link else "leads out of the folder"
+            raise UserError(f"{archive}: {shown(name)} in it {problem}; nothing is unpacked, fetch it again")
+        below = name.removeprefix(f"{root}/")
+        if below == name or info.is_dir() or not any(below == part or below.startswith(f"{part}/") for part in parts):
+            continue
+        if below in seen:
+            raise UserError(f"{archive}: {shown(name)} is in it twice; nothing is unpacked, fetch it again")
+        seen.add(below)
+        yield below, info
+
+
+def _check_amount(archive: Path, members: Collection[ZipInfo], max_bytes: int) -> None:
+    size = sum(info.file_size for info in members)
+    if size > max_bytes or len(members) > _MAX_FILES:
+        raise UserError(f"{archive}: {len(members):,} files of {size:,} bytes are more than the limit for unpacking")
+    if not members:
+        raise UserError(f"{archive}: has none of the expected files; fetch it again")

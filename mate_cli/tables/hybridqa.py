@@ -12,9 +12,9 @@ from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.answer_match import AnswerFinder
-from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tables.text_files import JsonObject, read_json
 from mate_cli.tables.wiki_table import parse_passages, parse_table
 
 _QUESTIONS = Path("released_data")

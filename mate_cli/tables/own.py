@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.csv_file import read_records
 from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
+from mate_cli.tables.text_files import read_records
 from mate_cli.tables.user_table import read_table
 
 _COLUMNS = ("question", "table", "answer")

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.system.errors import UserError, named, shown
-from mate_cli.tables.csv_file import read_records, read_table
-from mate_cli.tables.file_text import has_half_character
 from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tables.text_files import has_lone_surrogate, read_records, read_table
 
 _COLUMNS = ("id", "annotator", "position", "question", "table_file", "answer_coordinates", "answer_text")
 _TABS = {"delimiter": "\t"}
@@ -116,7 +115,7 @@ def _texts(record: dict[str, str], column: str, where: str) -> list[str]:
         value: Any = ast.literal_eval(record[column])
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         value = None
-    if isinstance(value, list) and all(isinstance(text, str) and not has_half_character(text) for text in value):
+    if isinstance(value, list) and all(isinstance(text, str) and not has_lone_surrogate(text) for text in value):
         return value
     raise UserError(
         f"{where}, column {column!r}: expected a list of texts like ['a', 'b'], found {shown(record[column])}"

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.csv_file import read_table
-from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.table import Example
+from mate_cli.tables.text_files import JsonObject, read_json, read_table
 
 _TABLES = Path("data", "all_csv")
 _WRITTEN = tuple(Path("collected_data", f"{round}_training_all.json") for round in ("r1", "r2"))

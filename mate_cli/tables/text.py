@@ -1,16 +1,18 @@
-"""Texts of cells and answers in the normal forms in which they are compared (spec 6.3).
+"""Normal forms in which texts of cells and answers are compared (docs/notes.md, note 7), and sentences.
 
-Each task compares texts in its own way; those of the release and of WikiTableQuestions are here, so that reading,
-encoding and scoring mean the same. HybridQA's is beside its search, in ``answer_match``.
+The forms of the release and of WikiTableQuestions are here, so that reading, encoding and scoring agree. HybridQA's
+two forms are in ``answer_match`` and ``metrics.hybridqa``.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from typing import Any
 
 EMPTY = "EMPTY"
-"""What ``format_text`` makes of a text that says nothing."""
+"""Result of ``format_text`` for an empty text."""
 
 _PLACEHOLDERS = ("n/a", "?")
 _find_word_character = re.compile(r"[^\W_]").search
@@ -25,36 +27,36 @@ _TAG = re.compile(r"<[^<>]+>")
 
 
 def is_empty(text: str) -> bool:
-    """Whether a text says nothing: it has no letter and no digit, or is "n/a" or "?"."""
+    """Return whether a text has no letter and no digit, or is "n/a" or "?"."""
     return _find_word_character(text) is None or text.strip().lower() in _PLACEHOLDERS
 
 
 def format_text(text: str) -> str:
-    """The words in lower case with one space between them; ``EMPTY`` where ``is_empty``."""
+    """Return the words in lower case with one space between them; ``EMPTY`` if ``is_empty``."""
     return EMPTY if is_empty(text) else _NO_WORD.sub(" ", text.lower()).strip()
 
 
 def normalize_for_match(text: str) -> str:
-    """Lower case, every run of blanks one space, none at the ends: the form in which values are looked for."""
+    """Lower the case and collapse white space; values are searched in this form."""
     return " ".join(text.lower().split())
 
 
 def words_and_marks(text: str) -> list[str]:
-    """The runs of word characters and the runs of other marks in the lower-cased text, in order."""
+    """Split the lower-cased text into runs of word characters and runs of other marks."""
     return _WORD_OR_MARKS.findall(text.lower())
 
 
 def wtq_normalize(text: str) -> str:
-    """The release's normal form of WikiTableQuestions' cells and answers: the official one without HTML tags."""
+    """Normalize a cell or answer of WikiTableQuestions as the release does: the official form without HTML tags."""
     return _TAG.sub("", wtq_official_form(text))
 
 
 def wtq_official_form(text: str) -> str:
-    """The normal form in which WikiTableQuestions' official evaluator compares answers.
+    """Normalize a text as WikiTableQuestions' official evaluator does before it compares answers.
 
-    Accents go, quotes and dashes become plain; then what Wikipedia adds goes from the end, again and again: footnote
-    marks, remarks in brackets, a pair of quotes around all. At last go one final full stop, capitals and runs of
-    blanks.
+    Remove accents and make quotes and dashes plain; then remove from the end, repeatedly, what Wikipedia adds:
+    footnote marks, remarks in brackets, a pair of quotes around the text. Last, remove one final full stop, lower the
+    case and collapse white space.
     """
     decomposed = unicodedata.normalize("NFKD", text)
     text = "".join(mark for mark in decomposed if unicodedata.category(mark) != "Mn").translate(_PLAIN)
@@ -64,14 +66,14 @@ def wtq_official_form(text: str) -> str:
 
 
 def convert_to_float(text: str) -> float:
-    """The number that a text is, its commas and dots understood as the release does.
+    """Convert a text to a number and read its commas and dots as the release does.
 
-    Beside a dot, commas part thousands. So they do alone if any part has three digits ("100,00" is 10000), or if there
-    are several; one comma else is the decimal one. Several dots are all left out. What Python's ``float`` reads is a
-    number, "nan" and "inf" too.
+    Commas separate thousands next to a dot, if a part has three digits ("100,00" is 10000), or if there are several;
+    otherwise a single comma is the decimal one. Several dots are all dropped. Any text that Python's ``float`` reads is
+    a number, "nan" and "inf" included.
 
     Raises:
-        ValueError: it is no number.
+        ValueError: the text is not a number.
     """
     parts = text.split(",")
     if "." not in text and len(parts) == 2 and all(len(part) != 3 for part in parts):
@@ -81,17 +83,30 @@ def convert_to_float(text: str) -> float:
     return float("".join(parts))
 
 
+def split_sentences(text: str) -> list[str]:
+    """Split an English text by Punkt with NLTK's parameters into stripped sentences, none of them empty."""
+    stripped = (sentence.strip() for sentence in _punkt().tokenize(text))
+    return [sentence for sentence in stripped if sentence]
+
+
+@cache
+def _punkt() -> Any:
+    from punkt import PunktSentenceTokenizer, load_model
+
+    return PunktSentenceTokenizer(load_model("english"))
+
+
 def _without_additions(text: str) -> str:
     text = _without_remarks(_without_footnotes(text.strip()).strip()).strip()
     return text[1:-1] if _IN_QUOTES.fullmatch(text) else text
 
 
-# From the end, a mark at a time: a regular expression that ends in "$" looks on from each mark of a long text to its
-# end, and takes minutes for 100 kB of "[a]".
+# Brackets are removed one at a time from the end: a regular expression that ends in "$" searches from each bracket to
+# the end of the text, and takes minutes for 100 kB of "[a]".
 
 
 def _without_footnotes(text: str) -> str:
-    """The text without marks and "[...]" at its end; such brackets are not all of the text, but for a number's."""
+    """Remove marks and "[...]" from the end; brackets around the whole text stay unless they hold a number."""
     end = len(text)
     while end:
         if text[end - 1] in _FOOTNOTE_MARKS:
@@ -107,7 +122,7 @@ def _without_footnotes(text: str) -> str:
 
 
 def _without_remarks(text: str) -> str:
-    """The text, which does not begin with a blank, without " (...)" at its end."""
+    """Remove " (...)" from the end of a text that does not begin with a blank."""
     end = len(text)
     while (start := _opening(text, " (", ")", end)) >= 0:
         end = start
@@ -115,7 +130,7 @@ def _without_remarks(text: str) -> str:
 
 
 def _opening(text: str, opening: str, closing: str, end: int) -> int:
-    """Where the brackets begin that end at ``end``, as early as no other ones end between; -1 where there are none."""
+    """Return the start of the bracket that closes at ``end``, after the last closing one before; -1 if none."""
     if not text.endswith(closing, 0, end):
         return -1
     return text.find(opening, text.rfind(closing, 0, end - 1) + 1, end - 1)

@@ -18,8 +18,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.file_text import read_text
 from mate_cli.tables.table import Table
+from mate_cli.tables.text_files import read_text
 from mate_cli.tables.user_limits import MAX_BYTES, MAX_ROWS, check_size, table_of
 
 _BREAKS = ("br", "p", "div", "li", "hr")

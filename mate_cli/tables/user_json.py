@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.table import Table
+from mate_cli.tables.text_files import JsonObject, read_json
 from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
 
 _SHAPES = "a list of objects, a list of lists or {header, rows}"

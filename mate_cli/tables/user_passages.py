@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.json_file import JsonObject, read_json
 from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.text_files import JsonObject, read_json
 
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 

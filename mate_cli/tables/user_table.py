@@ -6,10 +6,10 @@ from pathlib import Path
 
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
+from mate_cli.tables.user_arrow import read_parquet
 from mate_cli.tables.user_csv import read_csv
 from mate_cli.tables.user_html import read_html
 from mate_cli.tables.user_json import read_json_table
-from mate_cli.tables.user_parquet import read_parquet
 
 _FILES = {
     ".csv": read_csv,

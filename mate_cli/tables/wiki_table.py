@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.json_file import JsonObject
 from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.text_files import JsonObject
 
 
 def parse_table(content: JsonObject, table_id: str) -> Table:

@@ -14,11 +14,11 @@ import csv
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.csv_file import read_records, read_table
 from mate_cli.tables.split import Layout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.text import wtq_normalize
+from mate_cli.tables.text_files import read_records, read_table
 
 _COLUMNS = ("id", "utterance", "context", "targetValue")
 _TABS = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mate_cli.encoding import encode as encode_module
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLarge
+from mate_cli.encoding.linearize import pieces_per_cell
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.encoding.truncation import pieces_per_cell
 from mate_cli.system.errors import UserError
 from mate_cli.tables.columns import EQUAL, GREATER, LESS, ColumnValues, column_values
 from mate_cli.tables.table import Cell, Example, Table

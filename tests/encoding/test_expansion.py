@@ -16,8 +16,8 @@ from mate_cli.encoding.encode import encode
 from mate_cli.encoding.expansion import SentenceRanker, expand
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Cell, Example, Table
+from mate_cli.tables.text import split_sentences
 
 PASSAGES = {
     "/wiki/Red": "Red is a river. It runs past York. The king lived there.",

@@ -15,8 +15,8 @@ from mate_cli.attention import PatternPlanner
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.cache import cache_key
 from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.expansion import histogram_row
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features
-from mate_cli.encoding.histogram import histogram_row
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.tasks.cell_selection import rank_cells

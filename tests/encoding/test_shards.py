@@ -20,8 +20,7 @@ from mate_cli.encoding.table_pieces import table_pieces
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import LOCK
-from mate_cli.tables.corpus import Corpus, CorpusTable
-from mate_cli.tables.held_out import page_hashes
+from mate_cli.tables.corpus import Corpus, CorpusTable, page_hashes
 from tests.encoding.conftest import die
 from tests.system.test_files import file_size_limit
 

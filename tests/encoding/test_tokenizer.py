@@ -110,7 +110,7 @@ def test_a_vocabulary_fits_its_embeddings_padded_or_not() -> None:
     for rows in (30522, 30528, 30592):
         tokenizer.check_fits(rows)
     for rows in (30521, 30700, 70):
-        with pytest.raises(UserError, match=f"has 30522 pieces, and the model's word embeddings {rows} rows"):
+        with pytest.raises(UserError, match=f"has 30522 pieces, the model's word embeddings have {rows} rows"):
             tokenizer.check_fits(rows)
 
 

@@ -12,12 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
-from mate_cli.tables.answer_files import read_sqa_predictions, read_tagged, read_wtq_predictions
 from mate_cli.tables.corpus import Broken, Corpus
 from mate_cli.tables.formats import Format
 from mate_cli.tables.own import OwnFormat
+from mate_cli.tables.prediction_files import (
+    read_reference,
+    read_sqa_predictions,
+    read_submission,
+    read_tagged,
+    read_wtq_predictions,
+)
 from mate_cli.tables.split import Split
-from mate_cli.tables.submission import read_reference, read_submission
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_passages import linked, matched_passages, read_passages
 from mate_cli.tables.user_table import read_table

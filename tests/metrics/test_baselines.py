@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+from mate_cli.metrics import baselines
 from mate_cli.metrics.baselines import (
     expected_random_hits,
     random_ranking,
@@ -39,10 +40,6 @@ def _ask(*questions: str) -> list[Example]:
     return [replace(_EXAMPLE, id=str(n), question=question) for n, question in enumerate(questions)]
 
 
-def _split(text: str) -> list[str]:
-    return [sentence.strip() for sentence in text.split(" .") if sentence.strip()]
-
-
 @pytest.mark.parametrize("candidates", [(), ((0, 1),), ((0, 0), (1, 2)), ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1))])
 def test_expected_random_hits_over_all_orders(candidates: tuple[Coordinate, ...]) -> None:
     example = replace(_EXAMPLE, candidates=candidates)
@@ -66,14 +63,14 @@ def test_cells_and_sentences_win_by_their_own_text() -> None:
     examples = _ask("Who climbed a white mountain ?", "When was Rome founded ?", "the deep fjord")
     by_cell = tfidf_cell_ranking(examples)
     assert [by_cell[e.id][0] for e in examples] == [(1, 1), (0, 0), (1, 0)]
-    by_sentence = tfidf_sentence_ranking(examples, _split)
+    by_sentence = tfidf_sentence_ranking(examples)
     assert [by_sentence[e.id][0] for e in examples] == [(1, 1), (0, 0), (1, 0)]
     assert all(sorted(cells) == sorted(by_cell["0"]) and len(cells) == 6 for cells in by_cell.values())
 
 
 def test_a_sentence_counts_alone_and_plain_cells_never_do() -> None:
     example = _ask("1902 opera")[0]  # a sentence about Oslo, and a cell without a passage
-    assert tfidf_sentence_ranking([example], _split)["0"][0] == (1, 0)
+    assert tfidf_sentence_ranking([example])["0"][0] == (1, 0)
     assert tfidf_cell_ranking([example])["0"][0] == (1, 2)
 
 
@@ -104,17 +101,19 @@ def test_tables_without_words_or_passages_rank_in_order() -> None:
     bare = Table("b", (Cell("h"), Cell("h")), ((Cell(""), Cell("-")),))
     example = Example("b", "which ?", bare, ("x",))
     assert tfidf_cell_ranking([example]) == {"b": [(0, 0), (0, 1)]}
-    assert tfidf_sentence_ranking([example], _split) == {"b": [(0, 0), (0, 1)]}
+    assert tfidf_sentence_ranking([example]) == {"b": [(0, 0), (0, 1)]}
 
 
-def test_each_passage_is_split_once_and_order_is_kept() -> None:
+def test_each_passage_is_split_once_and_order_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
     def split(text: str) -> list[str]:
         seen.append(text)
-        return _split(text)
+        return [text]
+
+    monkeypatch.setattr(baselines, "split_sentences", split)
 
     other = replace(_EXAMPLE, id="other", table=replace(_TABLE, id="u"))
     examples = [*_ask("a", "b"), other]
-    assert list(tfidf_sentence_ranking(examples, split)) == ["0", "1", "other"]
+    assert list(tfidf_sentence_ranking(examples)) == ["0", "1", "other"]
     assert sorted(seen) == sorted(_PASSAGES.values())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
 from mate_cli.metrics.sqa import sequence_scores
 from mate_cli.metrics.tabfact import right_by_group
-from mate_cli.metrics.table_rules import SEQUENCE_RULES, answer_by_rule, answers_without_reading
 from mate_cli.tables.table import Cell, Example, Table
 
 ROWS = tuple(tuple(Cell(f"{name}{row}") for name in "abc") for row in range(4))

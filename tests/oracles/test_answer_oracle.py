@@ -14,7 +14,7 @@ import pytest
 
 from mate_cli.metrics.hybridqa import AnswerScores, answer_scores, exact_match, f1, normalise_answer
 from mate_cli.tables.hybridqa import read_gold
-from mate_cli.tables.submission import read_reference, read_submission
+from mate_cli.tables.prediction_files import read_reference, read_submission
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 METRICS = SHARED / "oracles" / "metrics"

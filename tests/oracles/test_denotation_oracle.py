@@ -14,7 +14,7 @@ import pytest
 from mate_cli.metrics.denotation import execute, gold_denotation, normalize_answers, same_denotation
 from mate_cli.metrics.sqa import sequence_scores
 from mate_cli.metrics.wtq import gold_values, tagged_values, verdicts
-from mate_cli.tables.answer_files import read_sqa_predictions, read_tagged, read_wtq_predictions
+from mate_cli.tables.prediction_files import read_sqa_predictions, read_tagged, read_wtq_predictions
 from mate_cli.tables.table import Cell, Example, Table
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -20,8 +20,8 @@ from mate_cli.encoding.expansion import SentenceRanker, expand
 from mate_cli.encoding.features import EncodingOptions, Features, TooLarge
 from mate_cli.encoding.pruning import similarity, stems
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.table import Cell, Example, Table
+from mate_cli.tables.text import split_sentences
 
 pytestmark = pytest.mark.oracles
 

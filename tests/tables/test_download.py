@@ -13,10 +13,9 @@ import pytest
 
 from mate_cli.system.errors import UserError
 from mate_cli.tables import download
-from mate_cli.tables.download import fetch, fetch_release, release_folder
+from mate_cli.tables.download import fetch, fetch_release, release_folder, unpack
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.releases import RELEASES, Release, Source
-from mate_cli.tables.unpack import unpack
 from tests.tables.file_server import Server
 from tests.tables.releases import zipped, zipped_sqa
 
@@ -27,7 +26,7 @@ SOURCE = Source("f.bin", "http://official.invalid/f.bin", hashlib.sha256(CONTENT
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    monkeypatch.setattr(download, "_SECONDS", (2.0, 0.3))
+    monkeypatch.setattr(download, "_TIMEOUTS", (2.0, 0.3))
     monkeypatch.setattr(download, "RETRIES", 2)
     own = Server(CONTENT)
     yield own
@@ -66,10 +65,10 @@ def test_what_goes_wrong_once_is_got_over(
 @pytest.mark.parametrize(
     ("script", "message", "asked"),
     [
-        ("gone", "the server says 404", 1),
+        ("gone", "the server answers 404", 1),
         ("busy", r"cannot be fetched \(.*503", 3),
-        ("wrong", r"not the file that is expected \(.*SHA256 hash", 3),
-        ("endless", "has more than the expected 256,000 bytes", 1),
+        ("wrong", r"not the expected file \(.*SHA256 hash", 3),
+        ("endless", "larger than the expected 256,000 bytes", 1),
         ("redirect", r"cannot be fetched \(.*Exceeded 30 redirects", 31 * 3),
     ],
 )
@@ -78,14 +77,14 @@ def test_what_goes_wrong_each_time_says_what_to_put_where(
 ) -> None:
     with pytest.raises(UserError, match=message) as error:
         fetched(server, tmp_path, script)
-    assert f"put the file that {SOURCE.url} names at {tmp_path / 'f.bin'}" in str(error.value)
+    assert f"save the file from {SOURCE.url} as {tmp_path / 'f.bin'}" in str(error.value)
     assert str(error.value).isprintable()
     assert len(server.ranges) == asked
     assert not (tmp_path / "f.bin").exists()
 
 
 def test_a_download_goes_on_in_the_next_process(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the same command goes on"):
+    with pytest.raises(UserError, match="the same command resumes"):
         fetched(server, tmp_path, "drop busy")
     assert fetched(server, tmp_path, "whole") == CONTENT
     assert server.ranges[-1] == "bytes=98304-"
@@ -102,7 +101,7 @@ def test_what_is_left_of_another_file_is_not_kept(server: Server, tmp_path: Path
 
 def test_without_a_network_the_file_can_be_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    with pytest.raises(UserError, match=r"cannot be fetched \(.*or put the file that http://official.invalid/f.bin"):
+    with pytest.raises(UserError, match=r"cannot be fetched \(.*or save the file from http://official.invalid/f.bin"):
         fetch(SOURCE, tmp_path, "http://127.0.0.1:9", lambda name, size, total: None)
     (tmp_path / "f.bin").write_bytes(CONTENT)
     assert fetch(SOURCE, tmp_path, "http://127.0.0.1:9", lambda name, size, total: None).read_bytes() == CONTENT
@@ -134,12 +133,12 @@ def test_only_what_is_wanted_is_unpacked(tmp_path: Path) -> None:
         (zipped(("elsewhere/../../out", b"x"), ("r/a/x", b"x")), "leads out of the folder"),
         (zipped(("r/a/x", b"x"), ("r/a/y", b"y")).replace(b"r/a/y", b"r/a/x"), "is in it twice"),
         (zipped(("r/a/x" + "y" * 300, b"x")), "is the name of no file"),
-        (zipped(("r/a/zeros", bytes(2_000_000))), "1 files of 2,000,000 bytes in all are more than is unpacked"),
-        (zipped(("r/c/x", b"x")), "none of the files that are wanted"),
+        (zipped(("r/a/zeros", bytes(2_000_000))), "1 files of 2,000,000 bytes are more than the limit"),
+        (zipped(("r/c/x", b"x")), "none of the expected files"),
         (GOOD[:-30], "cannot be unpacked"),
         (GOOD.replace(b"r/a/x.txt", b"r/a/q.txt", 1), "cannot be unpacked"),
         (b"", "cannot be unpacked"),
-        (b"PK\x05\x06" + bytes(18), "none of the files that are wanted"),
+        (b"PK\x05\x06" + bytes(18), "none of the expected files"),
     ],
 )
 def test_archives_that_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -147,7 +146,7 @@ def test_archives_that_are_refused(tmp_path: Path, content: bytes, message: str)
     archive = tmp_path / "a.zip"
     archive.write_bytes(content)
     with pytest.raises(UserError, match=message) as error:
-        unpack(archive, tmp_path / "in" / "deep" / "to", "r", ("a",), most=1_000_000)
+        unpack(archive, tmp_path / "in" / "deep" / "to", "r", ("a",), max_bytes=1_000_000)
     assert str(error.value).isprintable()
     outside = [path for path in tmp_path.rglob("*") if path.is_file() and "to" not in path.relative_to(tmp_path).parts]
     assert outside == [archive]

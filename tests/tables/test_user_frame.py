@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.user_frame import frame_table
-from mate_cli.tables.user_parquet import read_parquet
+from mate_cli.tables.user_arrow import frame_table, read_parquet
 
 
 def texts(frame: pd.DataFrame) -> list[list[str]]:

@@ -158,8 +158,8 @@ def test_values_of_parquet(tmp_path: Path) -> None:
         ("t.json", '[{"a": 1}, [2]]', "row 2: expected a JSON object, found list"),
         ("t.json", '[{"a": {"b": 1}}]', "row 1, key 'a': expected a text or a number, found an object"),
         ("t.json", "[[" + "9" * 5000 + "]]", "not usable JSON"),
-        ("t.parquet", b"PAR1 and no more", "not a Parquet file that can be read"),
-        ("t.parquet", b"", "not a Parquet file that can be read"),
+        ("t.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
+        ("t.parquet", b"", "cannot be read as Parquet"),
     ],
 )
 def test_broken_files_are_one_clear_line(tmp_path: Path, name: str, content: bytes | str, message: str) -> None:
@@ -173,8 +173,8 @@ def test_broken_files_are_one_clear_line(tmp_path: Path, name: str, content: byt
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": [[1], [2]]}, "column 'a' is of type list<"),
-        ({"a": [b"\xff", b"x"]}, "column 'a' is of type binary"),
+        ({"a": [[1], [2]]}, "column 'a' has type list<"),
+        ({"a": [b"\xff", b"x"]}, "column 'a' has type binary"),
         ({}, "the table has no columns"),
         ({"a": pa.array([], pa.int64())}, "no rows below the header"),
         ({str(n): [1] for n in range(1025)}, "more than 1024 columns"),

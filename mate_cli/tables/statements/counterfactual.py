@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from mate_cli.tables.sentences import split_sentences
 from mate_cli.tables.statements.references import Mention, Mentions, Reference, references_of, tokens_of
 from mate_cli.tables.table import Coordinate, Table
+from mate_cli.tables.text import split_sentences
 
 _FEWEST_UNCHANGED = 4
 

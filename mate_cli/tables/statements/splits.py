@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.corpus import Broken, Corpus, CorpusTable
-from mate_cli.tables.held_out import are_held_out, page_hashes
+from mate_cli.tables.corpus import Broken, Corpus, CorpusTable, are_held_out, page_hashes
 from mate_cli.tables.reading import release_seed
 from mate_cli.tables.split import Layout, Split
 from mate_cli.tables.statements.counterfactual import counterfactuals

@@ -1,17 +1,24 @@
-"""The official files of answers: what is written is read back, and every mistake is one line."""
+"""Official files of predictions and gold answers: a round trip each, and one line for every mistake."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.answer_files import (
+from mate_cli.tables.hybridqa import Gold
+from mate_cli.tables.prediction_files import (
+    read_reference,
     read_sqa_predictions,
+    read_submission,
     read_tagged,
     read_wtq_predictions,
     sqa_predictions_text,
+    submission_text,
     wtq_predictions_text,
 )
 from mate_cli.tables.table import Example, Table
@@ -60,7 +67,7 @@ WHOLE = "".join(f"nt-1\t{a}\t{p}\t[]\n" for a in (0, 1) for p in (0, 1))
     [
         (HEAD.replace("position", "place") + WHOLE, "column 'position' is missing"),
         (HEAD + WHOLE[:-12], "questions have no answer, first nt-1, annotator 1, position 1"),
-        (HEAD + WHOLE + "nt-2\t0\t0\t[]\n", "questions that the reference does not have, first nt-2"),
+        (HEAD + WHOLE + "nt-2\t0\t0\t[]\n", "questions that are not in the reference, first nt-2"),
         (HEAD + WHOLE + "nt-1\t0\t0\t[]\n", "line 6: question nt-1, annotator 0, position 0 is answered twice"),
         (HEAD + "nt-1\t0\t0\t['(0, -1)']\n", "line 2: expected cells such as ['(0, 1)', '(2, 1)']"),
         (HEAD + "nt-1\t0\t0\t['(0, 1)' '(1, 1)']\n", "expected cells"),
@@ -79,8 +86,8 @@ def test_broken_predictions_of_sqa(tmp_path, content, words):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"nu-0\ta\n", "1 of 2 questions have no answer, first nu-1; give each one, a line with its id alone"),
-        (b"nu-0\ta\nnu-1\nnu-2\tb\n", "1 answers are to questions that the reference does not have, first nu-2"),
+        (b"nu-0\ta\n", "1 of 2 questions have no answer, first nu-1; answer each one, with a line with its id alone"),
+        (b"nu-0\ta\nnu-1\nnu-2\tb\n", "1 answers to questions that are not in the reference, first nu-2"),
         (b"nu-0\ta\nnu-0\tb\nnu-1\n", "line 2: question nu-0 is answered twice"),
         (b"nu-0\t\xe9\nnu-1\n", "not UTF-8 at byte 5"),
     ],
@@ -106,3 +113,66 @@ def message(words, call, *arguments):
         call(*arguments)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+
+
+@given(predictions=st.dictionaries(TEXT, TEXT))
+def test_a_submission_is_the_official_list(
+    predictions: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    text = submission_text(predictions)
+    assert json.loads(text) == [{"question_id": name, "pred": pred} for name, pred in predictions.items()]
+    path = tmp_path_factory.getbasetemp() / "submission.json"
+    path.write_text(text, encoding="utf-8")
+    assert read_submission(path, predictions) == predictions
+
+
+def test_a_reference_says_where_answers_stand(tmp_path: Path) -> None:
+    path = tmp_path / "reference.json"
+    path.write_text(json.dumps({"reference": {"a": "x", "b": "y", "c": "z"}, "table": ["b"], "passage": ["a"]}))
+    assert read_reference(path) == {
+        "a": Gold(("x",), "passage"),
+        "b": Gold(("y",), "table"),
+        "c": Gold(("z",), "missing"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([{"question_id": "a", "pred": "x"}], "1 of 2 questions have no answer, first b"),
+        ([{"question_id": name, "pred": ""} for name in "abc"], "1 answers to questions .*, first c"),
+        ([{"question_id": "a", "pred": ""}] * 2, "answer 2: question a is answered twice"),
+        ([{"question_id": "a"}], "answer 1: key 'pred' is missing"),
+        ([{"question_id": "a", "pred": 3}], "answer 1, key 'pred': expected text, found int"),
+        ({"a": "x"}, "expected a list of answers, found dict"),
+    ],
+)
+def test_bad_submissions(tmp_path: Path, answers: object, message: str) -> None:
+    path = tmp_path / "submission.json"
+    path.write_text(json.dumps(answers))
+    with pytest.raises(UserError, match=message) as caught:
+        read_submission(path, ["a", "b"])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"reference": {"a": "x"}, "table": []}, "key 'passage' is missing"),
+        ({"reference": ["a"], "table": [], "passage": []}, "key 'reference': expected a JSON object"),
+        ({"reference": {"a": "x"}, "table": ["b"], "passage": []}, "question b of key 'table' has no answer"),
+        ({"reference": {}, "table": [], "passage": []}, "key 'reference' has no answers"),
+        (
+            {"reference": {"a": "x"}, "table": [["b"]], "passage": []},
+            "key 'table': expected question ids, found \\['b'\\]",
+        ),
+    ],
+)
+def test_bad_references(tmp_path: Path, content: object, message: str) -> None:
+    path = tmp_path / "reference.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=message):
+        read_reference(path)

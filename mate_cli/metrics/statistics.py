@@ -1,0 +1,154 @@
+"""Statistics of results: bootstrap intervals over questions, and spread, order and contrasts over seeds.
+
+The paper reports the median and half the interquartile range of five seeds (appendix A.2), and the test result of the
+seed with the median development score (table 5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_MIN_RANKED = 3  # two values are always in one order or the other
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its percentile interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def bootstrap(
+    values: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    samples: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Return the mean of one value per question with its percentile bootstrap interval.
+
+    Drawing questions with replacement is a multinomial draw of how often each distinct value occurs, so the cost does
+    not grow with the number of questions.
+
+    Args:
+        values: number, or hit (bool), of each question, ``[questions]``.
+        groups: int ``[questions]``, numbers from 0: questions of one group, such as a conversation, are drawn together;
+            None draws each question by itself.
+
+    Raises:
+        ValueError: no question.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if not numbers.size:
+        raise ValueError("a bootstrap needs at least one value")
+    group = np.arange(len(numbers)) if groups is None else np.asarray(groups)
+    drawables = np.stack([np.bincount(group, numbers), np.bincount(group)], axis=1)  # sum and size of each group
+    distinct, counts = np.unique(drawables[drawables[:, 1] > 0], axis=0, return_counts=True)
+    drawn = np.random.default_rng(seed).multinomial(counts.sum(), counts / counts.sum(), size=samples)
+    means = drawn @ distinct[:, 0] / (drawn @ distinct[:, 1])
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(counts @ distinct[:, 0] / len(numbers)), float(low), float(high))
+
+
+def paired_bootstrap(
+    first: ArrayLike,
+    second: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    samples: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Return the mean of ``first - second`` with its interval; both ``[questions]``, of the same questions in order.
+
+    An interval above 0 means that ``first`` is better on questions like these. ``groups`` as in ``bootstrap``.
+
+    Raises:
+        ValueError: the two have different lengths, or are empty.
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.shape != b.shape:
+        raise ValueError(f"paired values of {a.shape} and {b.shape} questions")
+    return bootstrap(a - b, groups, samples=samples, level=level, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median of ``n`` values and half their interquartile range, with interpolated quartiles; None for n = 1."""
+
+    median: float
+    half_iqr: float | None
+    n: int
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Summarize the values of the seeds.
+
+    Raises:
+        ValueError: no value.
+    """
+    if not values:
+        raise ValueError("no seed has a value")
+    low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return Spread(float(median), float(high - low) / 2 if len(values) > 1 else None, len(values))
+
+
+def median_run(scores: Mapping[int, float]) -> int:
+    """Return the seed with the median score; of an even number the lower of the middle two, of ties the first seed.
+
+    Raises:
+        ValueError: no seed.
+    """
+    if not scores:
+        raise ValueError("no seed has a score")
+    ranked = sorted(scores, key=lambda seed: (scores[seed], seed))
+    return ranked[(len(ranked) - 1) // 2]
+
+
+def rank_correlation(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
+    """Return Spearman's rank correlation; None for fewer than three values, or if one side is constant."""
+    if len(ours) < _MIN_RANKED or len(set(ours)) == 1 or len(set(theirs)) == 1:
+        return None
+    from scipy.stats import spearmanr  # slow to import
+
+    return float(spearmanr(ours, theirs).statistic)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """The difference of two rows of a table, ours and the paper's.
+
+    Attributes:
+        ours: mean difference over the seeds that both rows have, with its 95% bootstrap interval over seeds (NaN for a
+            single seed).
+    """
+
+    ours: Interval
+    theirs: float
+    n: int
+
+    @property
+    def verdict(self) -> str:
+        """``agrees`` or ``differs`` in sign with the paper, or ``open`` if the interval contains 0."""
+        if not (self.ours.low > 0 or self.ours.high < 0) or not self.theirs:
+            return "open"
+        return "agrees" if (self.ours.mean > 0) == (self.theirs > 0) else "differs"
+
+
+def contrast(first: Mapping[int, float], second: Mapping[int, float], theirs: float) -> Contrast | None:
+    """Compare two rows by seed, paired; None if they have no seed in common."""
+    seeds = sorted(first.keys() & second.keys())
+    if not seeds:
+        return None
+    ours = paired_bootstrap([first[seed] for seed in seeds], [second[seed] for seed in seeds])
+    if len(seeds) == 1:
+        ours = Interval(ours.mean, math.nan, math.nan)
+    return Contrast(ours, theirs, len(seeds))

@@ -1,0 +1,146 @@
+"""Intervals, spread and order of results, against brute force and numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mate_cli.metrics.statistics import (
+    Contrast,
+    Interval,
+    Spread,
+    bootstrap,
+    contrast,
+    median_run,
+    paired_bootstrap,
+    rank_correlation,
+    spread,
+)
+
+
+def test_agrees_with_drawing_questions_one_by_one() -> None:
+    generator = np.random.default_rng(3)
+    values = generator.random(300) < 0.6
+    drawn = values[generator.integers(0, 300, size=(20_000, 300))].mean(axis=1)
+    interval = bootstrap(values, samples=20_000)
+    assert interval.mean == pytest.approx(values.mean())
+    assert [interval.low, interval.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.006)
+
+
+def test_a_pair_is_compared_question_by_question() -> None:
+    generator = np.random.default_rng(5)
+    first = generator.random(400) < 0.5
+    second = first.copy()
+    second[:12] = False
+    difference = first.astype(float) - second
+    interval = paired_bootstrap(first, second)
+    assert interval.mean == pytest.approx(difference.mean())
+    error = 1.96 * difference.std() / 20
+    assert [interval.low, interval.high] == pytest.approx([interval.mean - error, interval.mean + error], abs=0.004)
+    # Unpaired, the same difference would drown: the interval of either alone is far wider.
+    assert bootstrap(first).high - bootstrap(first).low > 3 * (interval.high - interval.low)
+
+
+def test_questions_that_belong_together_are_drawn_together() -> None:
+    """Against drawing conversations one by one; each is all right or all wrong, which widens the interval."""
+    generator = np.random.default_rng(7)
+    sizes = generator.integers(1, 6, size=120)
+    groups = np.repeat(np.arange(120), sizes)
+    values = (generator.random(120) < 0.5)[groups]
+    members = [values[groups == number] for number in range(120)]
+    picks = generator.integers(0, 120, size=(4000, 120))
+    drawn = [np.concatenate([members[number] for number in pick]).mean() for pick in picks]
+    interval = bootstrap(values, groups, samples=20_000)
+    assert interval.mean == pytest.approx(values.mean())
+    assert [interval.low, interval.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.01)
+    alone = bootstrap(values)
+    assert interval.high - interval.low > 1.5 * (alone.high - alone.low)
+    assert bootstrap(values, np.arange(len(values))) == alone
+    assert paired_bootstrap(values, ~values, groups).high > paired_bootstrap(values, ~values).high
+
+
+def test_seed_level_and_the_ends() -> None:
+    values = np.sqrt(np.arange(50))
+    assert bootstrap(values, seed=1) == bootstrap(values, seed=1)
+    assert bootstrap(values, seed=1) != bootstrap(values, seed=2)
+    wide, narrow = bootstrap(values, level=0.99), bootstrap(values, level=0.5)
+    assert wide.low < narrow.low <= narrow.high < wide.high
+    assert bootstrap([1, 1, 1]) == bootstrap([True] * 5)
+    assert (bootstrap([1, 1, 1]).low, bootstrap([1, 1, 1]).high) == (1.0, 1.0)
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        bootstrap([])
+    with pytest.raises(ValueError, match="paired values"):
+        paired_bootstrap([1, 0], [1])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([70, 60, 64, 61, 63], Spread(63, (64 - 61) / 2, 5)),  # sorted: 60 61 63 64 70
+        ([1, 2, 3, 4], Spread(2.5, (3.25 - 1.75) / 2, 4)),
+        ([5, 1], Spread(3, (4 - 2) / 2, 2)),
+        ([7], Spread(7, None, 1)),
+    ],
+)
+def test_median_and_half_the_interquartile_range(values: list[float], expected: Spread) -> None:
+    assert spread(values) == expected
+
+
+def test_no_seed_is_a_mistake_of_ours() -> None:
+    for function in (spread, median_run):
+        with pytest.raises(ValueError, match="no seed"):
+            function([])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("scores", "seed"),
+    [
+        ({0: 63.0, 1: 60.0, 2: 70.0, 3: 64.0, 4: 61.0}, 0),
+        ({0: 1.0, 1: 4.0, 2: 3.0, 3: 2.0}, 3),  # the lower of 2 and 3
+        ({5: 2.0, 1: 2.0, 3: 2.0}, 3),
+        ({4: 0.0}, 4),
+    ],
+)
+def test_the_median_run(scores: dict[int, float], seed: int) -> None:
+    assert median_run(scores) == seed
+
+
+def test_rank_correlation() -> None:
+    """Of 1 - 6 * sum of squared differences of ranks / (n (n² - 1))."""
+    assert rank_correlation([10, 20, 30, 40], [1, 2, 3, 4]) == pytest.approx(1)
+    assert rank_correlation([40, 30, 20, 10], [1, 2, 3, 4]) == pytest.approx(-1)
+    assert rank_correlation([10, 30, 20, 40], [1, 2, 3, 4]) == pytest.approx(1 - 6 * 2 / 60)
+    # Ties take the mean of their ranks: 1.5, 1.5, 3 against 1, 2, 3 is a correlation of 1.5 / sqrt(1.5 * 2).
+    assert rank_correlation([5, 5, 9], [1, 2, 3]) == pytest.approx(1.5 / math.sqrt(3))
+    assert rank_correlation([1, 2], [1, 2]) is None
+    assert rank_correlation([3, 3, 3], [1, 2, 3]) is None
+
+
+def test_a_contrast_pairs_the_seeds_that_both_have() -> None:
+    found = contrast({0: 10.0, 1: 12.0, 2: 14.0}, {1: 11.0, 2: 11.0, 7: 99.0}, theirs=0.5)
+    assert found is not None
+    # Differences 1 and 3; of two draws with replacement the mean is 1, 2 or 3, so the middle 95% reach from 1 to 3.
+    assert (found.ours, found.n, found.verdict) == (Interval(2.0, 1.0, 3.0), 2, "agrees")
+    assert contrast({0: 1.0}, {1: 1.0}, theirs=1.0) is None
+
+
+def test_one_seed_leaves_the_sign_open() -> None:
+    found = contrast({3: 10.0}, {3: 5.0}, theirs=1.0)
+    assert found is not None
+    assert found.ours.mean == 5
+    assert math.isnan(found.ours.low)
+    assert found.verdict == "open"
+
+
+@pytest.mark.parametrize(
+    ("interval", "theirs", "verdict"),
+    [((2, 1, 3), 1, "agrees"), ((2, 1, 3), -1, "differs"), ((-2, -3, -1), -1, "agrees"), ((2, -1, 3), 1, "open"),
+     ((2, 1, 3), 0, "open")],
+)  # fmt: skip
+def test_the_sign_of_a_contrast(interval: tuple[float, float, float], theirs: float, verdict: str) -> None:
+    assert Contrast(Interval(*interval), theirs, 5).verdict == verdict
