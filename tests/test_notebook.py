@@ -96,5 +96,5 @@ def test_a_vocabulary_that_does_not_fit_is_one_line(runs: dict[str, RunFolder], 
     export.run(ExportConfig(str(runs["sample"].path), str(to)))
     lines = (to / "vocab.txt").read_text(encoding="utf-8").split("\n")
     (to / "vocab.txt").write_text("\n".join(lines[:-500]), encoding="utf-8")
-    with pytest.raises(UserError, match=r"has 30023 pieces, and the model's word embeddings 30522 rows"):
+    with pytest.raises(UserError, match=r"has 30023 pieces, the model's word embeddings have 30522 rows"):
         load_run(to)
