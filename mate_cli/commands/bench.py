@@ -10,8 +10,7 @@ def run(config: BenchConfig) -> None:
     from rich.console import Console
 
     from mate_cli.bench.run import Bench
-    from mate_cli.reporting.bench_progress import BenchProgress
-    from mate_cli.reporting.bench_report import goal_lines, write_report
+    from mate_cli.reporting.bench import BenchProgress, goal_lines, write_report
 
     console = Console(soft_wrap=True)
     with Bench(config) as bench, BenchProgress(console, len(bench.missing)) as progress:

@@ -9,7 +9,7 @@ from mate_cli.config.train import PrepareConfig
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mate_cli.reporting.split_counts import SplitCounts
+    from mate_cli.reporting.splits import SplitCounts
 
 
 def run(config: PrepareConfig) -> None:
@@ -45,8 +45,14 @@ def _prepare_splits(config: PrepareConfig, console: Console) -> None:
     import time
 
     from mate_cli.config.task import active_schedule
-    from mate_cli.reporting.split_counts import SplitCounts
-    from mate_cli.reporting.splits import SplitFacts, coverage_table, encoding_table, left_out_lines, statistics_table
+    from mate_cli.reporting.splits import (
+        SplitCounts,
+        SplitFacts,
+        coverage_table,
+        encoding_table,
+        left_out_lines,
+        statistics_table,
+    )
     from mate_cli.training.splits import data_sources, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
     from mate_cli.training.tasks import task_of
@@ -72,8 +78,7 @@ def _prepare_splits(config: PrepareConfig, console: Console) -> None:
 
 
 def _count(config: PrepareConfig, console: Console) -> None:
-    from mate_cli.reporting.split_counts import SplitCounts
-    from mate_cli.reporting.splits import statistics_table
+    from mate_cli.reporting.splits import SplitCounts, statistics_table
     from mate_cli.training.splits import data_sources
 
     counts = SplitCounts()
@@ -97,7 +102,7 @@ def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None
 
 def _prepare_corpus(config: PrepareConfig, console: Console) -> None:
     from mate_cli.config.task import active_schedule
-    from mate_cli.reporting.corpus import corpus_table
+    from mate_cli.reporting.splits import corpus_table
     from mate_cli.training.corpus import open_corpus
     from mate_cli.training.starting_model import encoding_model
 

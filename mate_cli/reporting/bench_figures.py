@@ -1,8 +1,8 @@
-"""The paper's figures 4, 5 and 6 from measured records: time, FLOPs and memory against the length."""
+"""Figures 4, 5 and 6 of the paper from measured records: time, FLOPs and memory against the length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 
 from mate_cli.bench.findings import Series, Value, curves, xy
 
-# Curves that grow faster leave the picture at the top, as TableETC does in the paper's figure 5.
+# Steeper curves leave the figure at the top, as TableETC's does in figure 5 of the paper.
 _TOP = 6
 
 
 class Axis(NamedTuple):
-    """What a figure shows: name of its file, label, and value of a record in that unit."""
+    """The vertical axis of a figure: the name of its file, a label, and the value of a record in that unit."""
 
     name: str
     label: str
@@ -32,12 +32,16 @@ AXES = (
 )
 
 
-# Ten colours that colour-blind people tell apart, then the same dashed.
+# Ten colours that colour-blind people can tell apart, then the same dashed.
 _LINES = cycler(linestyle=["-", "--"]) * matplotlib.style.library["tableau-colorblind10"]["axes.prop_cycle"]
 
 
 def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | None = None) -> list[Path]:
-    """A PNG for each axis, or the one of that name, and series of two lengths or more; returns them in order."""
+    """Draw a PNG for each axis and each series of at least two lengths; return the files in order.
+
+    Args:
+        only: the name of one axis.
+    """
     by_series: dict[Series, dict[str, list[dict[str, Any]]]] = {}
     for (series, model), curve in curves(records).items():
         by_series.setdefault(series, {})[model] = curve
@@ -50,6 +54,11 @@ def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | No
     ]
 
 
+def series_name(series: Sequence[object]) -> str:
+    size, layout, batch, mode, dtype = series
+    return f"{size}, {mode}, {dtype}, {layout}, batch {batch}"
+
+
 def _draw(folder: Path, axis: Axis, series: Series, points: dict[str, tuple[list[int], list[float]]]) -> Path:
     figure = Figure(figsize=(7, 4), layout="constrained")
     FigureCanvasAgg(figure)
@@ -57,17 +66,17 @@ def _draw(folder: Path, axis: Axis, series: Series, points: dict[str, tuple[list
     axes.set_prop_cycle(_LINES)
     for model in sorted(points, key=lambda name: not name.startswith("mate")):  # ours have the strongest colours
         axes.plot(*points[model], marker="o", markersize=3, label=model)
-    size, layout, batch, mode, dtype = series
     axes.set(xlabel="sequence length", ylabel=axis.label, xlim=(0, None), ylim=(0, _top(points)))
-    axes.set_title(f"{size}, {mode}, {dtype}, {layout}, batch {batch}", fontsize=9)
+    axes.set_title(series_name(series), fontsize=9)
     figure.legend(fontsize=8, loc="outside right upper")
+    size, layout, batch, mode, dtype = series
     path = folder / f"{axis.name}-{size}-{mode}-{dtype}-{layout}-b{batch}.png"
     figure.savefig(path, dpi=150)
     return path
 
 
 def _top(points: dict[str, tuple[list[int], list[float]]]) -> float:
-    """Top of the picture: all of it, but no more than ``_TOP`` times the limit's highest."""
+    """Upper end of the vertical axis: the highest value, but at most ``_TOP`` times the limit's highest."""
     highest = max(max(values) for _, values in points.values())
     limit = max(points["limit"][1]) if "limit" in points else highest
     return 1.05 * min(highest, _TOP * limit)

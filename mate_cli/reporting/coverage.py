@@ -1,19 +1,18 @@
-"""Coverage of bucketed attention as tables for the terminal, as Markdown, as a picture."""
+"""Coverage of bucketed attention: tables for the terminal, Markdown, JSON, a figure."""
 
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.table import Table as RichTable
 
-from mate_cli import __version__
 from mate_cli.analysis.coverage import KINDS, Counts, Group, coverage_record
 from mate_cli.attention import Buckets
-from mate_cli.reporting.markdown_table import markdown_table
+from mate_cli.reporting.grid import Grid, markdown_page, terminal_table
 from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_text
 
 CAPTION = (
     "Per cent of the pairs of table tokens of one row (row heads) or one column (column heads) that bucketed "
@@ -22,44 +21,33 @@ CAPTION = (
 
 
 def coverage_tables(counts: Counts) -> Iterator[RichTable]:
-    """A table for each G: a line for each case, length and kind of head, a column for each R."""
-    for global_size in _global_sizes(counts):
-        head, rows = _grid(counts, global_size)
-        table = RichTable(title=f"bucketed attention with G={global_size}")
-        for name in head:
-            table.add_column(name, justify="right")
-        for row in rows:
-            table.add_row(*row)
-        yield table
+    """One table for each G: a line for each case, length and kind of head, a column for each R."""
+    for grid in _grids(counts):
+        yield terminal_table(grid.head, grid.rows, left=(), title=f"bucketed attention with {grid.title}")
 
 
 def coverage_markdown(counts: Counts, command: Sequence[str]) -> str:
-    """The same tables for a file, below the command that made them."""
-    lines = [f"`{shlex.join(['mate', *command])}` (mate {__version__})", "", CAPTION]
-    for global_size in _global_sizes(counts):
-        head, rows = _grid(counts, global_size)
-        lines += ["", f"G={global_size}", "", markdown_table(head, rows, right=head)]
-    return "\n".join([*lines, ""])
+    grids = list(_grids(counts))
+    return markdown_page(command, CAPTION, grids, right=grids[0].head)
 
 
 def write_coverage(counts: Counts, folder: Path, command: Sequence[str]) -> None:
-    """``coverage.json``, ``coverage.md`` and ``coverage.png``.
+    """Write ``coverage.json``, ``coverage.md`` and ``coverage.png``.
 
     Args:
-        command: what was typed after ``mate``.
+        command: the arguments after ``mate``.
 
     Raises:
         UserError: the folder cannot be written.
     """
     with written_to(folder):
-        numbers = json.dumps(coverage_record(counts), indent=1)
-        (folder / "coverage.json").write_text(numbers + "\n", encoding="utf-8")
-        (folder / "coverage.md").write_text(coverage_markdown(counts, command), encoding="utf-8")
+        write_text(folder / "coverage.json", json.dumps(coverage_record(counts), indent=1) + "\n")
+        write_text(folder / "coverage.md", coverage_markdown(counts, command))
         _draw(counts, folder / "coverage.png")
 
 
 def _draw(counts: Counts, file: Path) -> None:
-    """A panel for each kind of head and each R, at the smallest G: share against length, a line for each case."""
+    """Plot share against length at the smallest G: one panel for each kind of head and R, one line for each case."""
     from matplotlib.figure import Figure
 
     settings = [Buckets(min(_global_sizes(counts)), radius) for radius in _radii(counts)]
@@ -81,15 +69,16 @@ def _draw(counts: Counts, file: Path) -> None:
     figure.savefig(file, dpi=90)
 
 
-def _grid(counts: Counts, global_size: int) -> tuple[list[str], list[list[str]]]:
+def _grids(counts: Counts) -> Iterator[Grid]:
     radii = _radii(counts)
     head = ["tables", "tokens", "number", "heads", *(f"R={radius}" for radius in radii)]
-    rows = []
-    for case, tokens, kind in dict.fromkeys(group[:3] for group in counts):
-        own = [counts[Group(case, tokens, kind, Buckets(global_size, radius))] for radius in radii]
-        shares = ["exact" if c.exact == c.documents else f"{100 * c.share:.1f}" for c in own]
-        rows.append([case, f"≤{tokens}", str(own[0].documents), kind, *shares])
-    return head, rows
+    for global_size in _global_sizes(counts):
+        rows = []
+        for case, tokens, kind in dict.fromkeys(group[:3] for group in counts):
+            line = [counts[Group(case, tokens, kind, Buckets(global_size, radius))] for radius in radii]
+            shares = ["exact" if c.exact == c.documents else f"{100 * c.share:.1f}" for c in line]
+            rows.append([case, f"≤{tokens}", str(line[0].documents), kind, *shares])
+        yield Grid(f"G={global_size}", head, rows)
 
 
 def _global_sizes(counts: Counts) -> list[int]:

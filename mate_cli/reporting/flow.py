@@ -1,8 +1,7 @@
-"""Attention flows: tables for the terminal, Markdown, numbers, a heat map of layers and heads."""
+"""Attention flow (paper table 7): tables for the terminal, Markdown, JSON, a heat map of layers and heads."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from mate_cli import __version__
 from mate_cli.analysis.flow import TARGETS, Flow, Target
-from mate_cli.reporting.markdown_table import markdown_table
+from mate_cli.reporting.grid import Grid, markdown_page, terminal_table
 from mate_cli.reporting.published import FLOW_ATTENTION, FLOW_UNIFORM
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_json, write_text
@@ -24,11 +22,11 @@ _MARKS = {None: "", False: "no", True: "yes"}
 
 @dataclass(frozen=True)
 class FlowReport:
-    """What is told of a flow.
+    """An attention flow to report.
 
     Attributes:
-        title: whose it is, and on what.
-        is_papers: whether the paper's figures are of the same examples.
+        title: the model and the data.
+        is_papers: whether the paper's numbers are of the same examples.
     """
 
     title: str
@@ -37,64 +35,60 @@ class FlowReport:
 
     @property
     def caption(self) -> str:
-        """What the figures are, and how far the baselines are from the paper's."""
-        own = self.flow
+        """The meaning of the columns, and the distance of the baselines from the paper's."""
+        flow = self.flow
         lines = (
-            f"Per cent of the attention of {own.sources:,} tokens of the tables of {own.examples:,} examples. "
+            f"Per cent of the attention of {flow.sources:,} tokens of the tables of {flow.examples:,} examples. "
             "uniform: if each attended to all tokens of its input alike; pairs: the same, but every pair of two tokens "
             "weighs the same, and so long inputs more; ratio: attention to uniform."
         )
         if not self.is_papers:
             return lines
-        far = [f"{distance(shares, FLOW_UNIFORM):.2f} ({name})" for name, shares in _baselines(own).items()]
+        far = [f"{distance(shares, FLOW_UNIFORM):.2f} ({name})" for name, shares in _baselines(flow).items()]
         return f"{lines} Points to move from the paper's uniform column: {', '.join(far)}."
 
 
 def distance(shares: np.ndarray, published: Sequence[float]) -> float:
-    """Half the sum of the absolute differences in per cent: what would have to move for the columns to agree."""
+    """Half the sum of the absolute differences in per cent: the points to move until the columns agree."""
     return float(np.abs(100 * shares - np.array(published)).sum() / 2)
 
 
 def flow_tables(report: FlowReport) -> Iterator[RichTable]:
-    """The paper's table; with a model, the shares by layer and by head too."""
-    for name, head, rows in _grids(report):
-        table = RichTable(title=f"{report.title}: {name}", padding=0)  # nine columns of words fit 80 characters
-        for column in head:
-            table.add_column(column, justify="left" if column in _WORDS else "right", no_wrap=column in _WORDS[3:])
-        for row in rows:
-            table.add_row(*row)
+    """The paper's table; with a model, also the shares by layer and by head."""
+    for grid in _grids(report):  # without padding, nine columns of words fit 80 characters
+        title = f"{report.title}: {grid.title}"
+        table = terminal_table(grid.head, grid.rows, left=_WORDS, title=title, padding=0)
+        table.columns[0].no_wrap = grid.head[0] in ("layer", "head")
         yield table
 
 
 def flow_record(report: FlowReport) -> dict[str, Any]:
-    """All of it as plain data, shares from 0 to 1."""
-    own = report.flow
+    """The flow as plain data, shares from 0 to 1."""
+    flow = report.flow
     record: dict[str, Any] = {
         "title": report.title,
-        "examples": own.examples,
-        "sources": own.sources,
+        "examples": flow.examples,
+        "sources": flow.sources,
         "targets": [target._asdict() for target in TARGETS],
-        **{name: shares.tolist() for name, shares in _baselines(own).items()},
+        **{name: shares.tolist() for name, shares in _baselines(flow).items()},
     }
-    if own.attention is not None:
-        record |= {"attention": own.attention.mean((0, 1)).tolist(), "heads": list(own.heads)}
-        record |= {"by_layer_and_head": own.attention.tolist()}
+    if flow.attention is not None:
+        record |= {"attention": flow.attention.mean((0, 1)).tolist(), "heads": list(flow.heads)}
+        record |= {"by_layer_and_head": flow.attention.tolist()}
     return record
 
 
 def flow_markdown(report: FlowReport, command: Sequence[str]) -> str:
-    """The tables for a file, below the command that made them."""
-    lines = [f"`{shlex.join(['mate', *command])}` (mate {__version__})", "", f"{report.title}. {report.caption}"]
-    for name, head, rows in _grids(report):
-        lines += ["", name, "", markdown_table(head, rows, right={*head} - {*_WORDS})]
-    return "\n".join([*lines, ""])
+    grids = list(_grids(report))
+    right = {name for grid in grids for name in grid.head} - {*_WORDS}
+    return markdown_page(command, f"{report.title}. {report.caption}", grids, right)
 
 
 def write_flow(report: FlowReport, folder: Path, command: Sequence[str]) -> list[str]:
-    """``flow.json``, ``flow.md`` and, with a model, ``flow.png``; returns the names of those written.
+    """Write ``flow.json``, ``flow.md`` and, with a model, ``flow.png``; return their names.
 
     Args:
-        command: what was typed after ``mate``.
+        command: the arguments after ``mate``.
 
     Raises:
         UserError: the folder cannot be written.
@@ -109,7 +103,7 @@ def write_flow(report: FlowReport, folder: Path, command: Sequence[str]) -> list
 
 
 def _draw(report: FlowReport, attention: np.ndarray, file: Path) -> None:
-    """A panel for each target: layers down, heads across, one scale of colours for all."""
+    """Draw one panel for each target: layers down, heads across, one colour scale for all."""
     from matplotlib.figure import Figure
 
     layers, heads, _ = attention.shape
@@ -118,8 +112,8 @@ def _draw(report: FlowReport, attention: np.ndarray, file: Path) -> None:
     names = [_head_name(report.flow, head) for head in range(heads)]
     for number, (target, panel) in enumerate(zip(TARGETS, panels.flat, strict=True)):
         image = panel.imshow(100 * attention[:, :, number], vmin=0, vmax=100, cmap="viridis", aspect="auto")
-        own, uniform = (100 * shares[number] for shares in (attention.mean((0, 1)), report.flow.uniform))
-        panel.set_title(f"{_name(target)}\n{own:.1f}, uniform {uniform:.1f}", fontsize=9)
+        share, uniform = (100 * shares[number] for shares in (attention.mean((0, 1)), report.flow.uniform))
+        panel.set_title(f"{_name(target)}\n{share:.1f}, uniform {uniform:.1f}", fontsize=9)
         panel.set_xticks(range(heads), names, fontsize=7, rotation=90)
         panel.set_yticks(range(layers), [str(layer + 1) for layer in range(layers)], fontsize=7)
     figure.supxlabel("head", fontsize=9)
@@ -129,31 +123,30 @@ def _draw(report: FlowReport, attention: np.ndarray, file: Path) -> None:
     figure.savefig(file, dpi=90)
 
 
-def _grids(report: FlowReport) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Name, head and rows of each table."""
-    yield "attention by target", *_main_grid(report)
-    own = report.flow
-    if own.attention is None:
+def _grids(report: FlowReport) -> Iterator[Grid]:
+    flow = report.flow
+    yield _main_grid(report)
+    if flow.attention is None:
         return
     columns = [_name(target) for target in TARGETS]
-    layers, heads = own.attention.mean(1), own.attention.mean(0)
-    yield "by layer", ["layer", *columns], [[str(n + 1), *_percents(row)] for n, row in enumerate(layers)]
-    yield "by head", ["head", *columns], [[_head_name(own, n), *_percents(row)] for n, row in enumerate(heads)]
+    layers, heads = flow.attention.mean(1), flow.attention.mean(0)
+    yield Grid("by layer", ["layer", *columns], [[str(n + 1), *_percents(row)] for n, row in enumerate(layers)])
+    yield Grid("by head", ["head", *columns], [[_head_name(flow, n), *_percents(row)] for n, row in enumerate(heads)])
 
 
-def _main_grid(report: FlowReport) -> tuple[list[str], list[list[str]]]:
-    own, columns = report.flow, {}
-    if own.attention is not None:
-        mean = own.attention.mean((0, 1))
-        columns["ratio"] = [_ratio(a, u) for a, u in zip(mean, own.uniform, strict=True)]
+def _main_grid(report: FlowReport) -> Grid:
+    flow, columns = report.flow, {}
+    if flow.attention is not None:
+        mean = flow.attention.mean((0, 1))
+        columns["ratio"] = [f"{a / u:.2f}" if u else "" for a, u in zip(mean, flow.uniform, strict=True)]
         columns["attention"] = _percents(mean)
-    columns |= {name: _percents(shares) for name, shares in _baselines(own).items()}
+    columns |= {name: _percents(shares) for name, shares in _baselines(flow).items()}
     if report.is_papers:
-        columns["paper: attention"] = [f"{figure:.2f}" for figure in FLOW_ATTENTION]
-        columns["paper: uniform"] = [f"{figure:.2f}" for figure in FLOW_UNIFORM]
+        columns["paper: attention"] = [f"{share:.2f}" for share in FLOW_ATTENTION]
+        columns["paper: uniform"] = [f"{share:.2f}" for share in FLOW_UNIFORM]
     marks = [[target.kind, _MARKS[target.same_column], _MARKS[target.same_row]] for target in TARGETS]
     rows = [[*mark, *cells] for mark, cells in zip(marks, zip(*columns.values(), strict=True), strict=True)]
-    return [*_WORDS[:3], *columns], rows
+    return Grid("attention by target", [*_WORDS[:3], *columns], rows)
 
 
 def _baselines(flow: Flow) -> dict[str, np.ndarray]:
@@ -162,10 +155,6 @@ def _baselines(flow: Flow) -> dict[str, np.ndarray]:
 
 def _percents(shares: np.ndarray) -> list[str]:
     return [f"{100 * share:.2f}" for share in shares]
-
-
-def _ratio(attention: float, uniform: float) -> str:
-    return f"{attention / uniform:.2f}" if uniform else ""
 
 
 def _name(target: Target) -> str:

@@ -1,4 +1,4 @@
-"""Pages from the templates beside this file; every text that is put into one is escaped."""
+"""Rendering of the Jinja templates beside this file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import Any
 
 
 def render(template: str, **values: Any) -> str:
-    """A page; a name that the template asks for and ``values`` lacks is a mistake of ours."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    """Fill in a template; in HTML every value is escaped.
 
-    loader = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    Raises:
+        jinja2.UndefinedError: ``values`` lacks a name that the template uses.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     return environment.get_template(template).render(**values)

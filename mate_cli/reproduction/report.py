@@ -14,7 +14,7 @@ from rich.text import Text
 from tabulate import tabulate
 
 from mate_cli.metrics.statistics import Contrast
-from mate_cli.reporting.markdown_table import markdown_table
+from mate_cli.reporting.grid import markdown_table
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow

@@ -9,7 +9,7 @@ import pytest
 from mate_cli.bench.findings import findings
 from mate_cli.bench.fits import break_even, exponent
 from mate_cli.bench.goals import GOALS, judged
-from mate_cli.reporting.bench_report import goal_lines
+from mate_cli.reporting.bench import goal_lines
 
 LENGTHS = [1024, 2048, 4096, 8192, 16384]
 

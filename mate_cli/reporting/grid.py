@@ -1,0 +1,64 @@
+"""Tables of text for the terminal and in Markdown, and the Markdown file that an analysis writes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from mate_cli import __version__
+
+
+class Grid(NamedTuple):
+    """A table of text: one cell in each row for each name in ``head``."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def terminal_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[str], **options: Any
+) -> RichTable:
+    """A table for the terminal; cells are text, never markup.
+
+    Args:
+        left: names of the columns to align left; the others are aligned right.
+        options: of ``rich.table.Table``.
+    """
+    table = RichTable(**options)
+    for name in head:
+        table.add_column(name, justify="left" if name in left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> str:
+    """A Markdown table; pipes and line breaks within cells are escaped.
+
+    Args:
+        right: names of the columns to align right.
+    """
+    rule = ["---:" if name in right else "---" for name in head]
+    return "\n".join(f"| {' | '.join(map(_escaped, cells))} |" for cells in [head, rule, *rows])
+
+
+def markdown_page(command: Sequence[str], caption: str, grids: Iterable[Grid], right: Collection[str] = ()) -> str:
+    """Tables with their titles, below the command that made them and a caption.
+
+    Args:
+        command: the arguments after ``mate``.
+        right: names of the columns to align right.
+    """
+    lines = [f"`{shlex.join(['mate', *command])}` (mate {__version__})", "", caption]
+    for grid in grids:
+        lines += ["", *([grid.title, ""] if grid.title else []), markdown_table(grid.head, grid.rows, right)]
+    return "\n".join([*lines, ""])
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|").replace("\n", "<br>")
