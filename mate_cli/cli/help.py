@@ -34,10 +34,10 @@ EXAMPLES = {
         ("mate prepare task=mlm data_dir=tables to=shards", "shards of a folder of tables, to pre-train on"),
     ),
     "train": (
-        ("mate train", "the sample task on MiniLM: three minutes on two cores"),
+        ("mate train", "train on the sample task from MiniLM's weights: three to ten minutes on two cores"),
         (
             "mate train task=hybridqa backbone=minilm schedule=laptop data_dir=data/hybridqa",
-            "one pass, on a CPU",
+            "0.7 epochs on short inputs, on a CPU",
         ),
         ("mate train task=hybridqa hardware=tpu_v3 data_dir=data/hybridqa", "the paper's run"),
         ("mate train task=mlm backbone=minilm schedule=laptop data_dir=tables", "pre-train on a folder of tables"),
