@@ -28,10 +28,20 @@ from mate_cli.config.commands import ROOTS
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import problems, unknown_name
 from mate_cli.config.shipped import conf_folder
+from mate_cli.config.task import settle_schedule
 
 Setting = tuple[str, Any]
 
 NO_VALUE = "write KEY=VALUE, like task=sample"
+# Names of other libraries for our keys.
+SYNONYMS = {
+    "batch_size": "batch",
+    "learning_rate": "lr",
+    "max_length": "max_tokens",
+    "max_seq_length": "max_tokens",
+    "max_steps": "steps",
+    "num_epochs": "epochs",
+}
 UNCLOSED = "a value with brackets, commas or quotes must close them, or stand in quotes of its own"
 
 
@@ -71,8 +81,8 @@ def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: b
 
 
 def typed(config: DictConfig) -> Any:
-    """The dataclass of a composed configuration; assumes that ``diagnose`` found no mistake."""
-    return OmegaConf.to_object(config)
+    """The dataclass of a composed configuration, its short keys settled; assumes that ``diagnose`` found no mistake."""
+    return settle_schedule(OmegaConf.to_object(config))
 
 
 def _parse(command: str, overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
@@ -193,6 +203,9 @@ def _exists(config: DictConfig, name: str) -> bool:
 
 def _unknown_key(command: str, config: DictConfig, name: str) -> str:
     known = _leaves(config)
+    last = name.rpartition(".")[2]
+    if (short := SYNONYMS.get(last, last)) in known and ".schedules." not in name:
+        return f"unknown key '{name}': did you mean {short}?"
     same_end = sorted((key for key in known if key.endswith(f".{name}")), key=lambda key: not _active(config, key))
     near = same_end or difflib.get_close_matches(name, [*known, *schema.groups(ROOTS[command])], n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}?" if near else f"mate {command} --help lists them"
@@ -216,7 +229,7 @@ def _value_problems(command: str, config: DictConfig, complete: bool) -> list[st
         OmegaConf.update(config, name, "missing")
     found = [f"{name} is missing: write {name}=..." for name in missing] if complete else []
     try:
-        values = typed(config)
+        values: Any = OmegaConf.to_object(config)
         if complete and hasattr(values, "missing"):
             found += values.missing()
         return found + problems(values)

@@ -66,7 +66,11 @@ class AnalyzeConfig:
     schedule: str | None = key(None, "coverage, flow: schedule whose max_tokens counts; null: the task's default")
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training (sample needs none)", text=True)
     split: str = key("dev", "which part of the data", choices=SPLITS)
-    max_tokens: int | None = key(None, "robustness: tokens of an input; null: as in training", low=16)
+    max_tokens: int | None = key(
+        None,
+        "robustness: tokens per example, null: as in training; coverage, flow: null: as the schedule in use says",
+        low=16,
+    )
     to: str = key("./analysis", "folder for what is written", text=True)
 
     def missing(self) -> list[str]:
@@ -92,15 +96,17 @@ class AnalyzeConfig:
             found += bench_only_problems(self.model)
         if self.analysis.baseline_only and self.run is not None:
             found.append("analysis.baseline_only looks at no run: leave out run, and add task=NAME")
-        if self.analysis.name != "robustness" and self.max_tokens is not None:
-            found.append("max_tokens belongs to analysis=robustness")
+        names = " or ".join(TASK_ANALYSES)
+        if self.analysis.name not in ("robustness", *TASK_ANALYSES) and self.max_tokens is not None:
+            found.append(f"max_tokens belongs to analysis=robustness or {names}")
         if self.analysis.name in TASK_ANALYSES:
             return found + self._task_problems()
-        alone, names = {"task": self.task, "schedule": self.schedule}, " or ".join(TASK_ANALYSES)
+        alone = {"task": self.task, "schedule": self.schedule}
         return found + [f"{name} belongs to analysis={names}" for name, own in alone.items() if own is not None]
 
     def _task_problems(self) -> list[str]:
         if self.task is not None:
             return schedule_problems(self)
-        alone = {"data_dir": self.data_dir if self.run is None else None, "schedule": self.schedule}
+        data_dir = self.data_dir if self.run is None else None
+        alone = {"data_dir": data_dir, "schedule": self.schedule, "max_tokens": self.max_tokens}
         return [f"{name} says how to read a task: add task=NAME" for name, value in alone.items() if value is not None]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol
 
 from omegaconf import MISSING
 
@@ -58,6 +58,9 @@ class ScheduleConfig:
         if (self.steps is None) == (self.epochs is None):
             return ["steps and epochs: set exactly one of them, the other to null"]
         return []
+
+
+_SCHEDULE_KEYS = {field.name: field.metadata for field in fields(ScheduleConfig)}
 
 
 @dataclass
@@ -166,12 +169,44 @@ class Scheduled(Protocol):
     def schedule(self) -> str | None: ...
 
 
+def short_key(name: str) -> Any:
+    """Return a key of a command that sets the key of that name in the schedule in use, within the same limits."""
+    meaning = {**_SCHEDULE_KEYS[name]}
+    return key(None, f"{meaning.pop('doc')}; null: as the schedule in use says", **meaning)
+
+
 def schedule_problems(config: Scheduled) -> list[str]:
-    """A line where the schedule that the configuration asks for does not exist."""
+    """Return a line for a schedule that does not exist, and for a training that is to last twice."""
     assert config.task is not None
     name = config.schedule or config.task.default_schedule
     known = config.task.schedules
-    return [] if name in known else [unknown_name("schedule", name, known)]
+    problems = [] if name in known else [unknown_name("schedule", name, known)]
+    if {"steps", "epochs"} <= _short_keys(config).keys():
+        problems.append("steps and epochs: set at most one of them")
+    return problems
+
+
+def settle_schedule(config: Any) -> Any:
+    """Return a command's configuration with its short keys (``lr=``, ``steps=``) moved into the schedule in use.
+
+    They are null then, so that the schedule alone says how a run trains. ``steps`` replaces ``epochs``, and ``epochs``
+    replaces ``steps``.
+    """
+    values: dict[str, Any] = _short_keys(config)
+    if not values or getattr(config, "task", None) is None:
+        return config
+    schedule = replace(active_schedule(config), **values)
+    if "steps" in values:
+        schedule.epochs = None
+    elif "epochs" in values:
+        schedule.steps = None
+    schedules = {**config.task.schedules, config.schedule or config.task.default_schedule: schedule}
+    return replace(config, task=replace(config.task, schedules=schedules), **dict.fromkeys(values))
+
+
+def _short_keys(config: Any) -> dict[str, Any]:
+    values = {name: getattr(config, name, None) for name in _SCHEDULE_KEYS}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def active_schedule(config: Scheduled) -> ScheduleConfig:

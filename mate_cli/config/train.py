@@ -15,7 +15,7 @@ from mate_cli.config.logger import LoggerConfig
 from mate_cli.config.model import BackboneConfig, ModelConfig, bench_only_problems
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key
-from mate_cli.config.task import TaskConfig, schedule_problems
+from mate_cli.config.task import TaskConfig, schedule_problems, short_key
 
 
 @dataclass
@@ -30,6 +30,11 @@ class TrainConfig:
     logger: LoggerConfig = field(default_factory=LoggerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "name of one of the task's schedules; null: its default")
+    lr: float | None = short_key("lr")
+    batch: int | None = short_key("batch")
+    steps: int | None = short_key("steps")
+    epochs: float | None = short_key("epochs")
+    max_tokens: int | None = short_key("max_tokens")
     data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
     name: str | None = key(None, "name of the run folder; null: made from the configuration", text=True)
     resume: bool = key(False, "continue the run of that name from its last checkpoint")
@@ -62,6 +67,7 @@ class PrepareConfig:
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "schedule whose max_tokens counts; null: the task's default")
+    max_tokens: int | None = short_key("max_tokens")
     data_dir: str | None = key(
         None,
         "folder of the unpacked data; null: the official files of hybridqa, sqa, wtq, tabfact are fetched",

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from hydra import compose
+from omegaconf import OmegaConf
 
-from mate_cli.cli.diagnosis import composing, diagnose, typed
+from mate_cli.cli.diagnosis import composing, diagnose
 from mate_cli.cli.overrides import quote
 from mate_cli.config.plain import to_plain
 from mate_cli.config.reproduce import DataConfig, ReproduceConfig
-from mate_cli.config.task import TaskConfig
+from mate_cli.config.task import TaskConfig, settle_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.reproduction.chain import Chain
 from mate_cli.reproduction.matching import Settings, best_of, result_settings, same_training
@@ -94,7 +95,7 @@ class Ledger:
         if schedule not in config.task.schedules:
             schedule = self.config.schedule
         data_dir = self.data_dir(data_key(config.task.format))
-        return replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir)
+        return settle_schedule(replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir))
 
     def data_dir(self, key: str) -> str | None:
         """The folder of the data that ``data.KEY`` names; with ``schedule=smoke`` the sample's; None without either."""
@@ -150,4 +151,4 @@ def _mistakes(words: tuple[str, ...]) -> list[str]:
 @functools.cache
 def _composed(words: tuple[str, ...]) -> Any:
     with composing():
-        return typed(compose("train", [quote(TrainConfig, word) for word in words]))
+        return OmegaConf.to_object(compose("train", [quote(TrainConfig, word) for word in words]))

@@ -134,7 +134,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
         "seed=two",
         "model.attention.backend=fast",
     ]
-    assert main(["train", *words, "task.sentences=-1", "batch=3", "paths=3", "tapas", "+foo=1", "~seed"]) == 2
+    assert main(["train", *words, "task.sentences=-1", "prune=hem", "paths=3", "tapas", "+foo=1", "~seed"]) == 2
     assert set(errors()) == {
         f"error: unknown task 'hybridqaa': did you mean hybridqa? choose from {TASKS}",
         f"error: unknown hardware 'gpuu': did you mean gpu? choose from {HARDWARE}",
@@ -142,7 +142,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
         "error: seed=two: must be a whole number",
         f"error: unknown model.attention.backend 'fast': choose from {', '.join(BACKENDS)}",
         "error: task.sentences=-1: must be at least 0",
-        "error: unknown key 'batch': did you mean task.schedules.laptop.batch?",
+        "error: unknown key 'prune': did you mean task.schedules.laptop.prune?",
         "error: paths is a group of keys",
         "error: cannot read 'tapas': write KEY=VALUE, like task=sample",
         "error: cannot add '+foo=1': only existing keys can be set, without the +",
@@ -180,9 +180,15 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
         ),
         (["model._target_=os.system"], "unknown key 'model._target_': did you mean model.name?"),
         (
-            ["schedule=laptop", "task=hybridqa", "lr=1"],
-            "unknown key 'lr': did you mean task.schedules.laptop.lr?",
+            ["schedule=laptop", "task=hybridqa", "warmup=1"],
+            "unknown key 'warmup': did you mean task.schedules.laptop.warmup?",
         ),
+        (["batch_size=3"], "unknown key 'batch_size': did you mean batch?"),
+        (["task.lr=1"], "unknown key 'task.lr': did you mean lr?"),
+        (["task.learning_rate=1"], "unknown key 'task.learning_rate': did you mean lr?"),
+        (["lr=0"], "lr=0.0: must be above 0"),
+        (["steps=2.5"], "steps=2.5: must be a whole number or null"),
+        (["steps=2", "epochs=3"], "steps and epochs: set at most one of them"),
         (
             ["seed=[1"],
             f"cannot read 'seed=[1': {diagnosis.UNCLOSED}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mate_cli.config.catalogue import options, schedules
+from mate_cli.config.plain import to_plain
 from mate_cli.config.rules import problems
 from mate_cli.config.task import active_schedule
 from tests.config.test_config import config_of, train_config
@@ -126,3 +127,31 @@ def test_the_papers_schedules_of_pre_training() -> None:
 def test_the_text_of_an_example_has_limits_in_order() -> None:
     wrong = train_config("task=mlm", "task.masking.min_text=40")
     assert problems(wrong) == ["task.masking.min_text=40 is more than max_text=32"]
+
+
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        (["lr=0.5", "batch=3", "max_tokens=64"], ["lr=0.5", "batch=3", "max_tokens=64"]),
+        (["steps=7"], ["steps=7", "epochs=null"]),
+        (["epochs=7"], ["steps=null", "epochs=7"]),
+        (["epochs=null"], []),
+    ],
+)
+@pytest.mark.parametrize("schedule", ["laptop", "paper"])  # the one has epochs, the other steps
+def test_a_short_key_sets_the_schedule_in_use_and_no_other(schedule: str, short: list[str], full: list[str]) -> None:
+    words = ["task=hybridqa", f"schedule={schedule}"]
+    named = train_config(*words, *(f"task.schedules.{schedule}.{word}" for word in full))
+    assert problems(named) == []
+    assert to_plain(train_config(*words, *short)) == to_plain(named)
+
+
+@pytest.mark.parametrize(("command", "word"), [("prepare", "encode=true"), ("analyze", "analysis=coverage")])
+def test_other_commands_take_the_tokens_of_the_schedule_in_use(command: str, word: str) -> None:
+    config = config_of(command, word, "task=wtq", "schedule=laptop", "max_tokens=99")
+    assert active_schedule(config).max_tokens == 99
+    assert config.task.schedules["paper"].max_tokens != 99
+
+
+def test_robustness_keeps_its_own_tokens() -> None:
+    assert config_of("analyze", "analysis=robustness", "run=x", "max_tokens=99").max_tokens == 99

@@ -22,6 +22,7 @@ from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
 from mate_cli.reproduction.plan import plan, wanted_steps
 from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_latex, outcome_markdown
+from mate_cli.reproduction.steps import Training
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import write_json
@@ -67,6 +68,15 @@ def commands(mate: FakeMate) -> list[str]:
     """Task and seed of each training that was started."""
     words = [dict(word.split("=", 1) for word in own[1:]) for own in mate.seen]
     return [f"{own['task']} {own['seed']}" for own in words]
+
+
+def test_a_short_key_for_every_training_sets_the_schedule_that_is_reproduced(config: ReproduceConfig) -> None:
+    config.words, config.schedule = "lr=0.5", "smoke"
+    ledger = ledger_of(config)
+    for step in wanted_steps([experiment("table6")], config):
+        assert isinstance(step, Training)
+        schedules = ledger.training_config(step).task.schedules
+        assert schedules["smoke"].lr == 0.5 != schedules["laptop"].lr
 
 
 def test_parents_come_first_and_every_step_once(config: ReproduceConfig) -> None:
