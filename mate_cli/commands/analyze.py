@@ -89,7 +89,7 @@ def _table_errors(config: AnalyzeConfig, outcomes: TableOutcomes, console: Conso
     from pathlib import Path
 
     from mate_cli.analysis.table_errors import sample_table_errors
-    from mate_cli.reporting.table_errors import mistake_table, write_table_errors
+    from mate_cli.reporting.errors import mistake_table, write_table_errors
 
     errors = sample_table_errors(outcomes, config.analysis.sample, config.analysis.seed)
     console.print(mistake_table(errors))

@@ -1,4 +1,4 @@
-"""The wrong answers of an error analysis as one HTML page that needs nothing but itself."""
+"""The wrong answers of an error analysis as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -11,42 +11,37 @@ from mate_cli.reporting.templates import render
 from mate_cli.tables.table import Coordinate
 
 MAX_ROWS = 60
-"""A table with more rows shows those around its marked cells, and no more than these."""
+"""The most rows shown of a table; of a larger one, the rows around its marked cells."""
 
 MAX_PASSAGE_CELLS = 12
-"""Of so many marked cells the passages are shown, the chosen one first."""
+"""The most marked cells whose passages are shown, the chosen cell first."""
 
 _AROUND, _SCORES = 2, 5
 
 
 def error_page(errors: Errors, title: str) -> str:
-    """The page; every text of the data is escaped by the template engine."""
-    return render("errors.html", title=title, errors=errors, cases=[case_view(answer) for answer in errors.sample])
+    return render("errors.html", title=title, errors=errors, cases=[_case(answer) for answer in errors.sample])
 
 
-def case_view(answer: WrongAnswer) -> dict[str, Any]:
-    """What the page shows of one wrong answer."""
+def _case(answer: WrongAnswer) -> dict[str, Any]:
     example = answer.example
     marked = list(dict.fromkeys([*([answer.chosen] if answer.chosen is not None else []), *example.candidates]))
     return {
-        "id": example.id,
-        "question": example.question,
-        "gold": list(example.answers or ()),
-        "prediction": answer.prediction,
-        "f1": answer.f1,
+        "answer": answer,
         "miss": None if answer.miss is None else MISSES[answer.miss],
         "blamed": BLAMED[answer.blamed],
         "title": example.table.title or example.table.id,
-        "header": [cell.text for cell in example.table.header],
         "rows": list(_rows(answer, marked)),
-        "cells": [_marked_cell(answer, place) for place in marked[:MAX_PASSAGE_CELLS]],
+        "cells": [
+            _cell(answer, place) | {"passages": _passages(answer, place)} for place in marked[:MAX_PASSAGE_CELLS]
+        ],
         "more_cells": max(len(marked) - MAX_PASSAGE_CELLS, 0),
-        "scores": [_score(answer, cell) for cell in answer.cells[:_SCORES]],
+        "scores": [_score(answer, record) for record in answer.cells[:_SCORES]],
     }
 
 
 def rows_to_show(rows: int, marked: list[int]) -> list[int]:
-    """All rows of a small table; of a large one at most ``MAX_ROWS``, those around the marked, in their order."""
+    """All rows of a small table; of a larger one the rows around the marked ones, at most ``MAX_ROWS``, in order."""
     if rows <= MAX_ROWS:
         return list(range(rows))
     near = (row + step for row in marked for step in range(-_AROUND, _AROUND + 1))
@@ -55,7 +50,7 @@ def rows_to_show(rows: int, marked: list[int]) -> list[int]:
 
 
 def _rows(answer: WrongAnswer, marked: list[Coordinate]) -> Iterator[dict[str, Any]]:
-    """The rows to show, and between them how many are left out."""
+    """The rows to show, and the number of rows left out between them."""
     table, last = answer.example.table, -1
     for row in rows_to_show(table.num_rows, [row for row, _ in marked]):
         if row > last + 1:
@@ -67,21 +62,22 @@ def _rows(answer: WrongAnswer, marked: list[Coordinate]) -> Iterator[dict[str, A
 
 
 def _cell(answer: WrongAnswer, place: Coordinate) -> dict[str, Any]:
-    gold, chosen = place in answer.example.candidates, place == answer.chosen
-    text = answer.example.table.rows[place[0]][place[1]].text
-    return {"text": text, "gold": gold, "chosen": chosen}
-
-
-def _marked_cell(answer: WrongAnswer, place: Coordinate) -> dict[str, Any]:
     table, (row, column) = answer.example.table, place
-    links = dict.fromkeys(table.rows[row][column].links)
-    passages = [(link, answer.example.passages[link]) for link in links]
-    return _cell(answer, place) | {"row": row, "header": table.header[column].text, "passages": passages}
+    return {
+        "row": row,
+        "header": table.header[column].text,
+        "text": table.rows[row][column].text,
+        "gold": place in answer.example.candidates,
+        "chosen": place == answer.chosen,
+    }
 
 
-def _score(answer: WrongAnswer, cell: dict[str, Any]) -> dict[str, Any]:
-    """A cell that was looked at; ``span`` and its scores are None of a selector alone."""
-    place = (cell["row"], cell["column"])
-    read = {name: cell.get(name) for name in ("span", "span_probability", "joint")}
-    header = answer.example.table.header[cell["column"]].text
-    return _cell(answer, place) | read | {"row": cell["row"], "header": header, "probability": cell["probability"]}
+def _passages(answer: WrongAnswer, place: Coordinate) -> list[tuple[str, str]]:
+    links = answer.example.table.rows[place[0]][place[1]].links
+    return [(link, answer.example.passages[link]) for link in dict.fromkeys(links)]
+
+
+def _score(answer: WrongAnswer, record: dict[str, Any]) -> dict[str, Any]:
+    """A ranked cell with its scores; the span and its scores are None for a selector alone."""
+    scores = {name: record.get(name) for name in ("probability", "span", "span_probability", "joint")}
+    return _cell(answer, (record["row"], record["column"])) | scores

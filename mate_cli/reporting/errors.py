@@ -1,4 +1,4 @@
-"""An error analysis as tables for the terminal, a sheet to annotate, and a page to read beside it."""
+"""Error analyses (paper section 7): tables for the terminal, and sheets to annotate."""
 
 from __future__ import annotations
 
@@ -10,58 +10,93 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
+from mate_cli.analysis.table_errors import MISTAKES, TableErrors, WrongTableAnswer
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
+from mate_cli.reporting.grid import terminal_table
 from mate_cli.runs.folder import written_to
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines, write_json_lines, write_text
+from mate_cli.tables.table import Coordinate, Example
 
 CAPTION = (
     "near: lexical near-misses. Classes are given by rule, the paper's by hand, to 100 wrong answers of its own; "
     "there numbers are about 30% of the near-misses, extra or missing words 58%."
 )
 PAPER_NEAR = 0.55
-"""Share of near-misses among the wrong answers that the paper looked at (checklist 106)."""
+"""Share of near-misses among the wrong answers that the paper looked at (section 7)."""
 
 TO_ANNOTATE = ("near_miss", "class", "same_entity_type", "more_than_two_hops", "blamed", "note")
+"""Fields of a sheet that a person fills in; of a sheet on tables alone, ``TABLE_TO_ANNOTATE``."""
+
+TABLE_TO_ANNOTATE = ("class", "note")
+
+_TEXTS = ("class", "what it is", "stage", "mistake", "what happened")
 
 
 def miss_table(errors: Errors) -> RichTable | None:
-    """Classes with their shares of the sample and of the near-misses; None of a selector alone."""
-    counts = Counter(answer.miss for answer in errors.sample if answer.miss is not None)
-    total, near = counts.total(), sum(counts[miss] for miss in NEAR)
+    """Classes with their shares of the sample and of the near-misses; None for a selector alone."""
     if not errors.read:
         return None
-    table = RichTable(title=f"how near: {total} of {errors.wrong} wrong answers", caption=CAPTION)
-    for name in ("class", "what it is", "number", "share", "of the near", "paper"):
-        table.add_column(name, justify="left" if name in ("class", "what it is") else "right")
+    counts = Counter(answer.miss for answer in errors.sample if answer.miss is not None)
+    total, near = counts.total(), sum(counts[miss] for miss in NEAR)
+    rows = []
     for miss, meaning in MISSES.items():
-        of_near = percent(counts[miss], near) if miss in NEAR else ""
-        table.add_row(miss, meaning, str(counts[miss]), percent(counts[miss], total), of_near, "")
-    table.add_row("near", "the first four", str(near), percent(near, total), "", f"{100 * PAPER_NEAR:.0f}%")
-    return table
+        of_near = _percent(counts[miss], near) if miss in NEAR else ""
+        rows.append([miss, meaning, str(counts[miss]), _percent(counts[miss], total), of_near, ""])
+    rows.append(["near", "the first four", str(near), _percent(near, total), "", f"{100 * PAPER_NEAR:.0f}%"])
+    title = f"how near: {total} of {errors.wrong} wrong answers"
+    head = ["class", "what it is", "number", "share", "of the near", "paper"]
+    return terminal_table(head, rows, _TEXTS, title=title, caption=CAPTION)
 
 
 def blame_table(errors: Errors) -> RichTable:
-    """Which stage is to blame, with the shares of the sample."""
-    counts = Counter(answer.blamed for answer in errors.sample)
-    table = RichTable(title=f"to blame: {len(errors.sample)} of {errors.wrong} wrong answers")
-    for name in ("stage", "what happened", "number", "share"):
-        table.add_column(name, justify="right" if name in ("number", "share") else "left")
-    for stage, meaning in BLAMED.items():
-        if stage.startswith("reader") and not errors.read:
-            continue
-        table.add_row(stage, meaning, str(counts[stage]), percent(counts[stage], len(errors.sample)))
-    return table
+    """The stages at fault, with their shares of the sample."""
+    counts, total = Counter(answer.blamed for answer in errors.sample), len(errors.sample)
+    rows = [
+        [stage, meaning, str(counts[stage]), _percent(counts[stage], total)]
+        for stage, meaning in BLAMED.items()
+        if errors.read or not stage.startswith("reader")
+    ]
+    title = f"to blame: {total} of {errors.wrong} wrong answers"
+    return terminal_table(["stage", "what happened", "number", "share"], rows, _TEXTS, title=title)
 
 
-def sheet_line(answer: WrongAnswer) -> dict[str, Any]:
-    """One wrong answer with what the rules say of it, and fields for a person to fill in."""
-    example, cell = answer.example, None
-    if answer.chosen is not None:
-        row, column = answer.chosen
-        header, text = example.table.header[column].text, example.table.rows[row][column].text
-        cell = {"row": row, "column": column, "header": header, "text": text}
+def mistake_table(errors: TableErrors) -> RichTable:
+    """The mistakes in answers to questions on tables alone, with their shares of the sample."""
+    counts, total = Counter(answer.mistake for answer in errors.sample), len(errors.sample)
+    rows = [
+        [mistake, meaning, str(counts[mistake]), _percent(counts[mistake], total)]
+        for mistake, meaning in MISTAKES.items()
+        if counts[mistake]
+    ]
+    title = f"wrong: {total} of {errors.wrong} wrong answers to {errors.questions} questions"
+    return terminal_table(["mistake", "what happened", "number", "share"], rows, _TEXTS, title=title)
+
+
+def write_errors(errors: Errors, folder: Path, title: str) -> None:
+    """Write ``errors.jsonl`` and ``errors.html``.
+
+    Raises:
+        UserError: the folder cannot be written, or holds a sheet that somebody has filled in.
+    """
+    with written_to(folder):
+        _write_sheet(folder / "errors.jsonl", map(_sheet_line, errors.sample))
+        write_text(folder / "errors.html", error_page(errors, title))
+
+
+def write_table_errors(errors: TableErrors, folder: Path) -> None:
+    """Write ``errors.jsonl``.
+
+    Raises:
+        UserError: the folder cannot be written, or holds a sheet that somebody has filled in.
+    """
+    with written_to(folder):
+        _write_sheet(folder / "errors.jsonl", map(_table_sheet_line, errors.sample))
+
+
+def _sheet_line(answer: WrongAnswer) -> dict[str, Any]:
+    example = answer.example
     return {
         "id": example.id,
         "table_id": example.table.id,
@@ -71,42 +106,48 @@ def sheet_line(answer: WrongAnswer) -> dict[str, Any]:
         "f1": answer.f1,
         "class": answer.miss,
         "blamed": answer.blamed,
-        "cell": cell,
+        "cell": None if answer.chosen is None else _cell(example, answer.chosen),
         "candidates": [list(place) for place in example.candidates],
         "annotation": dict.fromkeys(TO_ANNOTATE),
     }
 
 
-def write_errors(errors: Errors, folder: Path, title: str) -> None:
-    """``errors.jsonl`` and ``errors.html``.
+def _table_sheet_line(answer: WrongTableAnswer) -> dict[str, Any]:
+    example, record = answer.example, answer.record or {}
+    gold = ["refuted", "entailed"][example.label] if example.label is not None else list(example.answers or ())
+    return {
+        "id": example.id,
+        "table_id": example.table.id,
+        "question": example.question,
+        "gold": gold,
+        "gold_cells": [_cell(example, place) for place in example.candidates],
+        "prediction": list(answer.prediction),
+        "operator": record.get("aggregation"),
+        "cells": [_cell(example, place) for place in answer.cells],
+        "probability": record.get("probability"),
+        "mistake": answer.mistake,
+        "annotation": dict.fromkeys(TABLE_TO_ANNOTATE),
+    }
 
-    Raises:
-        UserError: the folder cannot be written, or holds a sheet that somebody has filled in.
-    """
-    with written_to(folder):
-        write_sheet(folder / "errors.jsonl", map(sheet_line, errors.sample))
-        write_text(folder / "errors.html", error_page(errors, title))
+
+def _cell(example: Example, place: Coordinate) -> dict[str, Any]:
+    (row, column), table = place, example.table
+    return {"row": row, "column": column, "header": table.header[column].text, "text": table.rows[row][column].text}
 
 
-def write_sheet(sheet: Path, lines: Iterable[dict[str, Any]]) -> None:
-    """A sheet to annotate, one line a wrong answer.
-
-    Raises:
-        UserError: there is one that somebody has filled in.
-    """
+def _write_sheet(sheet: Path, lines: Iterable[dict[str, Any]]) -> None:
     if sheet.is_file() and _is_annotated(sheet):
         raise UserError(f"{sheet} has annotations; write elsewhere with to=FOLDER")
     write_json_lines(sheet, lines)
 
 
 def _is_annotated(sheet: Path) -> bool:
-    """Whether some field to fill in is filled in; a file that is not ours counts as if."""
+    """True if a field to annotate is filled in, or if the file is not a sheet of ours."""
     try:
         return any(value is not None for row in read_json_lines(sheet) for value in row["annotation"].values())
     except (ValueError, LookupError, TypeError, AttributeError):
         return True
 
 
-def percent(part: int, whole: int) -> str:
-    """A share for a table; nothing where there is no whole."""
+def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else ""
