@@ -1,4 +1,4 @@
-"""Markdown of ours as HTML that needs no other file: pictures inside, raw HTML shown as the text it is."""
+"""Markdown files as self-contained HTML: pictures are embedded, raw HTML is shown as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from mate_cli.system.errors import UserError
 
 REPRODUCED = "./reproduced"
-"""Where ``mate reproduce`` writes by default."""
+"""The default folder of ``mate reproduce``."""
 
 _PICTURES = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg"}
 
@@ -24,7 +24,7 @@ _PICTURES = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg"}
 class Document:
     """
     Attributes:
-        title: its first heading, else the name of its file.
+        title: the first heading, or else the name of the file.
         body: HTML without that heading.
     """
 
@@ -34,35 +34,35 @@ class Document:
 
 
 def documents(folders: Sequence[str] | None) -> list[Document]:
-    """All Markdown below some folders, in the order of the names as people count.
+    """Read all Markdown files below some folders; "table9" comes before "table10".
 
     Args:
-        folders: None for that of ``mate reproduce``, where there is one.
+        folders: None for the folder of ``mate reproduce``, if it exists.
 
     Raises:
-        UserError: one is no folder, or a file is not text.
+        UserError: a folder does not exist, or a file is not text.
     """
     if folders is None:
         folders = [REPRODUCED] if Path(REPRODUCED).is_dir() else []
     if missing := [folder for folder in folders if not Path(folder).is_dir()]:
         raise UserError(f"tables={missing[0]} is no folder; mate reproduce to=FOLDER makes one")
-    return [_document(file, Path(folder)) for folder in folders for file in _in_order(Path(folder).rglob("*.md"))]
+    return [_document(file, Path(folder)) for folder in folders for file in _sorted(Path(folder).rglob("*.md"))]
 
 
 def picture(data: bytes, kind: str) -> str:
-    """An address that holds the picture itself.
+    """A ``data:`` URL with the picture itself.
 
     Args:
-        kind: the media type, as ``image/png``.
+        kind: the media type, such as ``image/png``.
     """
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
-def _in_order(files: Iterator[Path]) -> list[Path]:
-    def counted(file: Path) -> list[tuple[bool, int, str]]:
+def _sorted(files: Iterator[Path]) -> list[Path]:
+    def key(file: Path) -> list[tuple[bool, int, str]]:
         return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", str(file))]
 
-    return sorted(files, key=counted)
+    return sorted(files, key=key)
 
 
 def _document(file: Path, root: Path) -> Document:
@@ -79,23 +79,23 @@ def _document(file: Path, root: Path) -> Document:
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
         if token.children:
             token.children = list(_without_files(token.children))
-            for own in token.children:
-                _put_inside(own, file.parent, root)
+            for child in token.children:
+                _embed(child, file.parent, root)
     return Document(title, str(file), Markup(parser.renderer.render(tokens, parser.options, {})))
 
 
 def _without_files(tokens: list[Token]) -> Iterator[Token]:
-    """Links to files, which the page does not carry, become plain text; those to elsewhere stay."""
-    leads_away = True
+    """Turn links to files, which are not on the page, into plain text; keep links to the web."""
+    is_web = True
     for token in tokens:
         if token.type == "link_open":
-            leads_away = "://" in str(token.attrs["href"])
-        if leads_away or token.type not in ("link_open", "link_close"):
+            is_web = "://" in str(token.attrs["href"])
+        if is_web or token.type not in ("link_open", "link_close"):
             yield token
 
 
-def _put_inside(token: Token, folder: Path, root: Path) -> None:
-    """Give a picture its bytes; one that is not there, or lies outside the folder, becomes a line that says so."""
+def _embed(token: Token, folder: Path, root: Path) -> None:
+    """Embed a picture; one that is missing or outside the folder becomes a line that says so."""
     if token.type != "image":
         return
     name = str(token.attrs["src"])

@@ -1,4 +1,4 @@
-"""The progress of downloads, on a terminal a bar for each file, elsewhere a line."""
+"""Progress of downloads: a bar for each file on a terminal, a line elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mate_cli.tables.download import Advance
 
 @contextmanager
 def downloads(console: Console) -> Iterator[Advance]:
-    """Shows what it is told of the bytes of files."""
+    """Yield a function that shows how many bytes of a file have arrived."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     tasks: dict[str, TaskID] = {}
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:

@@ -1,4 +1,4 @@
-"""Pictures of runs, as SVG: the scores of those of one task, and how one of them learned."""
+"""Figures of runs as SVG: the scores of the runs of one task, the learning curves of one run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from matplotlib.figure import Figure
 from mate_cli.metrics.statistics import spread
 from mate_cli.runs.records import RunRecord
 
-_MOST_POINTS = 200  # of a curve: more are averaged
+_MOST_POINTS = 200  # of a curve; neighbours are averaged beyond that
 _KINDS = ("model", "ablation", "backbone", "schedule")
 
 Curve = list[tuple[float, float]]
-"""Steps and values."""
+"""Pairs of a step and a value."""
 
 
 def score_picture(runs: Iterable[RunRecord]) -> bytes | None:
-    """The scores of the runs of a task, those that differ by the seed alone in one line; None of less than two lines.
+    """Draw the scores of the runs of a task; runs that differ by the seed alone share a line.
 
-    A dot is a run, the stroke their median, the bar half the interquartile range to each side.
+    A dot is a run, the stroke the median, the bar half the interquartile range to each side.
+
+    Returns:
+        an SVG file; None for fewer than two lines.
     """
     scored = [(run, run.headline) for run in runs if run.headline is not None]
     differing = [name for name in _KINDS if len({run.columns[name] for run, _ in scored}) > 1]
@@ -39,7 +42,7 @@ def score_picture(runs: Iterable[RunRecord]) -> bytes | None:
 
 
 def curve_picture(run: RunRecord) -> bytes | None:
-    """The loss of a run by step, averaged where steps are many, and its scores on dev; None where none is known."""
+    """Draw the loss and the dev scores of a run by step, as an SVG file; None for a run without a curve."""
     curves = {name: curve for name, curve in learning_curves(run.path / "metrics.csv").items() if len(curve) > 1}
     if not curves:
         return None
@@ -47,21 +50,21 @@ def curve_picture(run: RunRecord) -> bytes | None:
 
 
 def learning_curves(file: Path) -> dict[str, Curve]:
-    """The loss and the scores on dev that training logged; what a kill tore from the file's end is left out."""
-    found: dict[str, Curve] = {}
+    """The loss and the dev scores that training logged; a line that a kill cut off is skipped."""
+    curves: dict[str, Curve] = {}
     try:
         lines = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
     except (OSError, ValueError):
-        return found
+        return curves
     for line in lines:
         for name, text in line.items():
             if name is not None and (name == "loss" or name.startswith("dev_")):
-                found.setdefault(name, []).extend(_point(line.get("step"), text))
-    return found
+                curves.setdefault(name, []).extend(_point(line.get("step"), text))
+    return curves
 
 
 def averaged(curve: Curve, most: int = _MOST_POINTS) -> Curve:
-    """At most so many points, each the mean of as many neighbours."""
+    """A curve of at most ``most`` points, each the mean of equally many neighbours."""
     size = math.ceil(len(curve) / most) if curve else 1
     parts = (curve[start : start + size] for start in range(0, len(curve), size))
     return [(sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part)) for part in parts]
@@ -77,11 +80,11 @@ def _point(step: str | None, value: str | None) -> Iterator[tuple[float, float]]
 
 
 def _score_lines(axes: Axes, scores: Mapping[str, Sequence[float]], measure: str) -> None:
-    for place, own in enumerate(scores.values()):
-        found = spread(own)
-        axes.barh(place, 2 * (found.half_iqr or 0), left=found.median - (found.half_iqr or 0), height=0.5, color="#ccd")
-        axes.plot([found.median] * 2, [place - 0.3, place + 0.3], color="#c85200", linewidth=2)
-        axes.plot(own, [place] * len(own), "o", color="#006ba4", markersize=4)
+    for place, line in enumerate(scores.values()):
+        median, half_iqr = spread(line).median, spread(line).half_iqr or 0
+        axes.barh(place, 2 * half_iqr, left=median - half_iqr, height=0.5, color="#ccd")
+        axes.plot([median] * 2, [place - 0.3, place + 0.3], color="#c85200", linewidth=2)
+        axes.plot(line, [place] * len(line), "o", color="#006ba4", markersize=4)
     axes.set_yticks(range(len(scores)), list(scores))
     axes.invert_yaxis()
     axes.set_xlabel(f"{measure}, per cent")

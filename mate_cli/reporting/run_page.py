@@ -1,4 +1,4 @@
-"""All that has been run as one HTML page that needs nothing but itself."""
+"""All runs, tables and figures as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from mate_cli.reporting.runs import count, duration, score_text, scores_of, sett
 from mate_cli.reporting.templates import render
 from mate_cli.runs.records import BrokenRecord, RunRecord
 
-_SVG = "image/svg+xml"
-
 Anchors = Mapping[Path, str]
-"""The place on the page of each run that it has."""
+"""Folder of a run -> its anchor on the page."""
 
 
 def run_page(runs: Sequence[RunRecord], broken: Sequence[BrokenRecord], tables: Sequence[Document]) -> str:
-    """The page: tables and figures, then the runs by task, then each with its settings, scores and curve."""
+    """Tables and figures, then the runs by task, then each run with its settings, scores and curve."""
     anchors = {run.path.resolve(): f"run-{number}" for number, run in enumerate(runs, 1)}
     by_task: dict[str, list[RunRecord]] = {}
     for run in runs:
@@ -30,16 +28,19 @@ def run_page(runs: Sequence[RunRecord], broken: Sequence[BrokenRecord], tables: 
         "report.html",
         version=__version__,
         tables=tables,
-        tasks=[_task(name, own, anchors) for name, own in by_task.items()],
+        tasks=[
+            {
+                "name": name,
+                "scores": _address(score_picture(task_runs)),
+                "runs": [_run(run, anchors) for run in task_runs],
+            }
+            for name, task_runs in by_task.items()
+        ],
         broken=broken,
         number=len(runs),
         seconds=duration(sum(run.status.get("seconds") or 0 for run in runs)),
         flops=count(sum(run.flops or 0 for run in runs)),
     )
-
-
-def _task(name: str, runs: Sequence[RunRecord], anchors: Anchors) -> dict[str, Any]:
-    return {"name": name, "scores": _address(score_picture(runs)), "runs": [_run(run, anchors) for run in runs]}
 
 
 def _run(run: RunRecord, anchors: Anchors) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def _run(run: RunRecord, anchors: Anchors) -> dict[str, Any]:
         "time": duration(run.status.get("seconds")),
         "tokens": count(run.tokens),
         "facts": dict(_facts(run)),
-        "parents": [(own, anchors.get(Path(own).resolve())) for own in run.parents],
+        "parents": [(parent, anchors.get(Path(parent).resolve())) for parent in run.parents],
         "curve": _address(curve_picture(run)),
         "scores": {name: f"{100 * score:.1f}" for name, score in scores_of(run).items()},
         "settings": {name: str(value) for name, value in settings_of(run).items() if value is not None},
@@ -58,7 +59,7 @@ def _run(run: RunRecord, anchors: Anchors) -> dict[str, Any]:
 
 
 def _facts(run: RunRecord) -> Iterator[tuple[str, str]]:
-    """What is known of how it came about."""
+    """Folder, command, time, cost, device and software of a run."""
     environment = run.environment
     yield "folder", str(run.path)
     if "command" in environment:
@@ -72,4 +73,4 @@ def _facts(run: RunRecord) -> Iterator[tuple[str, str]]:
 
 
 def _address(svg: bytes | None) -> str | None:
-    return None if svg is None else picture(svg, _SVG)
+    return None if svg is None else picture(svg, "image/svg+xml")
