@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from mate_cli.attention import Buckets, Kind, Layout
 from mate_cli.attention.coverage import bucket_coverage
 from mate_cli.attention.generated import table_layout
-from mate_cli.attention.order import sort_by_line
+from mate_cli.attention.plan import sort_by_line
 from mate_cli.config.bench import SHAPES
 
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)

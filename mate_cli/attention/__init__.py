@@ -1,12 +1,11 @@
-"""Attention over packed batches of tables: pattern (who may attend), plan (per batch), one file per backend."""
+"""Attention over packed batches of tables: patterns, plans (one per batch) and one module per backend."""
 
 from __future__ import annotations
 
 from mate_cli.attention.backends import BACKENDS, PatternPlanner, Planner, attend, build_plan
 from mate_cli.attention.bucketed import PAPER_BUCKETS, Buckets
 from mate_cli.attention.pattern import HeadGroup, Kind, Pattern, allowed, full_pattern, mate_pattern
-from mate_cli.attention.plan import Layout, Plan
-from mate_cli.attention.shape import FILLER, FixedShape, widest_shape
+from mate_cli.attention.plan import FILLER, FixedShape, Layout, Plan, widest_shape
 
 __all__ = [
     "BACKENDS",

@@ -1,10 +1,9 @@
-"""The backends by name, and the rule that picks one."""
+"""The registry of backends and the rule behind ``auto``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,47 +22,53 @@ from mate_cli.attention.varlen import attend_varlen, varlen_plan
 
 
 class Backend(NamedTuple):
-    """How a backend plans a batch and how it computes with the plan, and where it can.
+    """Functions and limits of a backend.
 
-    ``fixed_shapes``: where a layout has a shape, the sizes of its plan follow from that alone.
+    Attributes:
+        plan: makes the plan of a packed batch.
+        attend: computes with a plan: ``attend(qkv, plan, pattern)``, followed by ``dropout`` if ``has_dropout``.
+        has_dropout: it can drop attention probabilities.
+        needs_gpu: it runs on CUDA alone.
+        fixed_shapes: the sizes of a plan follow from ``Layout.shape`` alone if there is one.
     """
 
     plan: Callable[[Layout, tuple[Kind, ...]], Plan]
     attend: Callable[..., Tensor]
+    has_dropout: bool = False
     needs_gpu: bool = False
     fixed_shapes: bool = False
 
 
-# `mate bench suite=backends`, CPU with AVX-512, 32 bits: from 180 to 400 the faster of the two is missed by 0.8% of its
-# time on average of 72 points (1.1% at 100); at the 256 tokens between, they are equal to 2%.
+# Cost, in pairs, of moving one token's row into a block and its result out. By `mate bench suite=backends` on a CPU
+# with AVX-512 in fp32, any value from 180 to 400 loses 0.8% of the time on average over 72 points (100 loses 1.1%).
 _ROW_COST = 200
 _CUDA_LONG = 1024
 
 BACKENDS: dict[str, Backend] = {
-    "eager": Backend(partial(document_plan, EagerPlan), attend_eager, fixed_shapes=True),
-    "dense": Backend(partial(document_plan, DensePlan), attend_dense, fixed_shapes=True),
+    "eager": Backend(lambda layout, _: document_plan(EagerPlan, layout), attend_eager, True, fixed_shapes=True),
+    "dense": Backend(lambda layout, _: document_plan(DensePlan, layout), attend_dense, True, fixed_shapes=True),
     "ragged": Backend(ragged_plan, attend_ragged),
-    "blocks": Backend(blocks_plan, attend_blocks, fixed_shapes=True),
+    "blocks": Backend(blocks_plan, attend_blocks, True, fixed_shapes=True),
     "varlen": Backend(varlen_plan, attend_varlen, needs_gpu=True),
     "flex": Backend(flex_plan, attend_flex, needs_gpu=True),
-    "bucketed": Backend(bucketed_plan, attend_bucketed, fixed_shapes=True),
+    "bucketed": Backend(bucketed_plan, attend_bucketed, True, fixed_shapes=True),
 }
 
 
 Planner = Callable[[Layout], Plan]
-"""Turns the layout of a batch into a plan; picklable, so that loader workers can have it."""
+"""Makes the plan of a batch from its layout; picklable, so that loader workers can have it."""
 
 
 @dataclass(frozen=True)
 class PatternPlanner:
-    """Plans packed batches for the kinds of heads of a model.
+    """Planner for the head groups of a model.
 
     Attributes:
-        kinds: of the model's head groups, in their order.
+        kinds: kinds of the model's head groups, in their order.
         backend: a key of ``BACKENDS``, or ``auto`` for the exact one that should be fastest.
         device: type of the device that will compute.
-        buckets: what ``bucketed`` cuts by.
-        low_precision: whether the model computes in bfloat16 or float16, which ``varlen`` needs.
+        buckets: global size and radius of ``bucketed``.
+        low_precision: whether the model computes in bf16 or fp16, which ``varlen`` needs.
     """
 
     kinds: tuple[Kind, ...]
@@ -82,33 +87,38 @@ class PatternPlanner:
 
 
 def build_plan(layout: Layout, kinds: tuple[Kind, ...], backend: str = "auto", device: str = "cpu") -> Plan:
-    """Plan one packed batch; see ``PatternPlanner``."""
+    """Make the plan of one packed batch; see ``PatternPlanner``."""
     return PatternPlanner(kinds, backend, device)(layout)
 
 
 def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """Multi-head attention over a packed batch.
+    """Compute multi-head attention over a packed batch.
 
     Args:
-        qkv: ``[tokens, 3 * hidden]``: head groups in order, within a group query | key | value, each
+        qkv: float ``[tokens, 3 * hidden]``: head groups in order, within a group query | key | value, each
             ``[heads * head_dim]``.
-        dropout: share of attention probabilities dropped.
+        dropout: share of attention probabilities to drop.
 
     Returns:
-        ``[tokens, hidden]``, heads in order; zero at padding, anything finite at filler.
+        ``[tokens, hidden]`` of the same dtype, heads in order; zero at padding, any finite number at filler.
 
     Raises:
-        ValueError: dropout is asked for, and the backend has none.
+        ValueError: ``dropout`` is above 0 and the backend has none.
     """
-    return BACKENDS[plan.backend].attend(qkv, plan, pattern, dropout)
+    backend = BACKENDS[plan.backend]
+    if backend.has_dropout:
+        return backend.attend(qkv, plan, pattern, dropout)
+    if dropout:
+        raise ValueError(f"{plan.backend} has no attention dropout")
+    return backend.attend(qkv, plan, pattern)
 
 
 def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str, low_precision: bool = False) -> str:
-    """The exact backend that should be fastest, by length and number of the documents and their lines.
+    """Name the exact backend that should be fastest for the documents and lines of a batch.
 
-    CPU: ``ragged`` where lines are short enough against the documents, else ``dense`` (measured). XLA compiles
-    for each shape, so it takes ``blocks``. CUDA: from ``_CUDA_LONG`` tokens a document on ``varlen`` in low
-    precision and ``flex`` in 32 bits, else ``dense``; this one is an estimate, not measured.
+    CPU: ``ragged`` if lines are short compared with the documents, else ``dense`` (measured). XLA compiles for each
+    shape: ``blocks``. CUDA: from ``_CUDA_LONG`` tokens per document ``varlen`` in low precision and ``flex`` in fp32,
+    else ``dense`` (an estimate, not measured).
     """
     if device == "xla" and "row_or_column" not in kinds:
         return "blocks"
@@ -129,11 +139,11 @@ def _fastest_on_cuda(layout: Layout, kinds: tuple[Kind, ...], low_precision: boo
 
 
 def _ragged_cost(layout: Layout, kind: Kind) -> int:
-    """Pairs of queries and keys of one head in ``ragged``, and what moving the rows costs in such pairs."""
+    """Return the cost of one head of ``ragged``, in pairs of a query and a key: its pairs and the moving of rows."""
     inside = layout.document >= 0
-    asked, table = inside & (layout.segment == 0), inside & (layout.segment != 0)
+    question, table = inside & (layout.segment == 0), inside & (layout.segment != 0)
     tokens = np.bincount(layout.document[inside])
-    questions = np.bincount(layout.document[asked], minlength=len(tokens))
+    questions = np.bincount(layout.document[question], minlength=len(tokens))
     number = layout.row if kind == "row" else layout.column
     base = int(number.max(initial=0)) + 1
     line, length = np.unique(layout.document[table] * base + number[table], return_counts=True)

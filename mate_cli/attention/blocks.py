@@ -1,10 +1,10 @@
 """Exact sparse attention with shapes that do not depend on the table, for devices that compile per shape.
 
-The table tokens of a document are sorted by line and cut into blocks of ``BLOCK``. A block of queries attends to
-the question and to one window of the sorted tokens, the one that holds its lines whole; a mask leaves of it what is
-in the query's own line, so the result is that of the dense mask. The number of blocks follows from the number of
-tokens, the width of the window from the longest lines: both are rounded up to steps of a ladder, or are those of a
-``FixedShape``. Only gathers and matrix products, no scatter.
+The table tokens of a document are sorted by line and cut into blocks of ``BLOCK``. A block of queries attends to the
+question and to one window of the sorted tokens that contains all of its lines; a mask keeps the query's own line, so
+the result equals that of the dense mask. The number of blocks follows from the number of tokens, the width of the
+window from the longest lines. Both are rounded up to steps of a ladder, or are those of a ``FixedShape``. The module
+uses gathers and matrix products only, no scatter.
 """
 
 from __future__ import annotations
@@ -17,28 +17,36 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.kernel import attend_block
-from mate_cli.attention.order import sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.plan import (
+    Layout,
+    Plan,
+    gather_index,
+    padded_rows,
+    ranks,
+    run_lengths,
+    run_starts,
+    sort_by_line,
+)
 from mate_cli.system.errors import UserError
 
 BLOCK = 32
 
 
 class LineBlocks(NamedTuple):
-    """One kind of head: B blocks of sorted table tokens; a window is W of their places, W the same for all."""
+    """B blocks of the sorted table tokens of one kind of head; the window of a block is W consecutive places."""
 
-    order: Tensor  # int64 [B * BLOCK], the token in each place; 0 where it is empty
-    line: Tensor  # int64 [B * BLOCK], a number for each line of the batch; -1 where the place is empty
-    window: Tensor  # int64 [B], the first place of the window
+    order: Tensor  # int64 [B * BLOCK]: token in each place; 0 in empty ones
+    line: Tensor  # int64 [B * BLOCK]: number of the line in the batch; -1 in empty places
+    window: Tensor  # int64 [B]: first place of the window
     document: Tensor  # int64 [B]
-    output_index: Tensor  # int64 [tokens], place in (blocks, asking tokens, zeros)
+    output_index: Tensor  # int64 [tokens]: place in (blocks, asking tokens, zeros)
 
 
 class DocumentBlocks(NamedTuple):
-    """The queries that see their whole document, D documents of Q asking tokens and N keys; token 0 if empty.
+    """The queries that attend to their whole document: D documents of Q asking tokens and N keys; token 0 if empty.
 
-    A document without any key sees all of its empty places, so that its softmax stays finite.
+    A document without keys attends to all of its empty places, so that its softmax stays finite.
     """
 
     query_index: Tensor  # int64 [D * Q]
@@ -58,9 +66,9 @@ class Keys(NamedTuple):
 class BlocksPlan(Plan):
     """
     Attributes:
-        groups: of ``kinds``, in their order; a ``full`` one has no blocks of its own.
-        widths: of their windows.
-        asking: the question tokens of each document, or all where a kind is ``full``.
+        groups: blocks of each of ``kinds``; a ``full`` group has none.
+        widths: W of each of ``kinds``.
+        asking: for each of ``kinds`` the question tokens of the documents, or all tokens for ``full``.
     """
 
     backend: ClassVar[str] = "blocks"
@@ -71,7 +79,7 @@ class BlocksPlan(Plan):
     keys: dict[tuple[int, torch.dtype], Keys] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def keys_of(self, group: int, dtype: torch.dtype) -> Keys:
-        """The keys of a group's blocks and their mask, made once for all layers."""
+        """Return the keys of a group's blocks and their mask, made once for all layers."""
         if (group, dtype) not in self.keys:
             self.keys[group, dtype] = _keys(self.groups[group], self.widths[group], self.asking[group], dtype)
         return self.keys[group, dtype]
@@ -81,7 +89,7 @@ def blocks_plan(layout: Layout, kinds: tuple[Kind, ...]) -> BlocksPlan:
     """Sort lines and cut them into blocks for every kind of head.
 
     Raises:
-        UserError: a kind whose keys are no line.
+        UserError: a kind is ``row_or_column``.
         ValueError: the layout does not fit its shape.
     """
     documents = len(layout.spans())
@@ -96,35 +104,33 @@ def blocks_plan(layout: Layout, kinds: tuple[Kind, ...]) -> BlocksPlan:
 
 
 def window_needed(kind: Kind, layout: Layout) -> int:
-    """The widest window that any block of a batch has to see."""
+    """Return the width of the widest window that any block of a batch needs."""
     return _cut(kind, layout, len(layout.spans()), layout.segment == 0).needed
 
 
 def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
     """See ``attend``."""
-
-    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
+    outputs = []
+    for kind, rows in split_groups(qkv, pattern):
         number = plan.kinds.index(kind)
-        own, asking = plan.groups[number], plan.asking[number]
-        zero = rows.new_zeros(1, *rows.shape[2:])
-        parts = [_attend_lines(rows, plan, number, dropout), _attend_documents(rows, asking, dropout), zero]
-        return torch.cat(parts).index_select(0, own.output_index).flatten(1)
-
-    return attend_by_group(qkv, pattern, 0.0, "blocks", attend_group)  # drops by itself
+        tables = _attend_lines(rows, plan, number, dropout)
+        documents = _attend_documents(rows, plan.asking[number], dropout)
+        parts = torch.cat([tables, documents, rows.new_zeros(1, *rows.shape[2:])])
+        outputs.append(parts.index_select(0, plan.groups[number].output_index).flatten(1))
+    return torch.cat(outputs, 1)
 
 
 def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: float) -> Tensor:
     """``[tokens, 3, heads, head_dim]`` to ``[B * BLOCK, heads, head_dim]``."""
-    own, asking = plan.groups[number], plan.asking[number]
-    if not len(own.order):
+    group = plan.groups[number]
+    if not len(group.order):
         return rows.new_zeros(0, *rows.shape[2:])
     keys = plan.keys_of(number, rows.dtype)
-    table, question = rows.index_select(0, own.order), rows.index_select(0, asking.query_index)
+    table, question = rows.index_select(0, group.order), rows.index_select(0, plan.asking[number].query_index)
     query = table[:, 0].unflatten(0, (-1, BLOCK)).transpose(1, 2)
-    asked = torch.cat([table, question])
-    key, value = (_gather(asked[:, part], keys.place.flatten(), len(keys.place)) for part in (1, 2))
-    states = attend_block(query, key, value, keys.bias, dropout)
-    return states.transpose(1, 2).flatten(0, 1)
+    seen = torch.cat([table, question])
+    key, value = (_gather(seen[:, part], keys.place.flatten(), len(keys.place)) for part in (1, 2))
+    return attend_block(query, key, value, keys.bias, dropout).transpose(1, 2).flatten(0, 1)
 
 
 def _attend_documents(rows: Tensor, asking: DocumentBlocks, dropout: float) -> Tensor:
@@ -134,9 +140,7 @@ def _attend_documents(rows: Tensor, asking: DocumentBlocks, dropout: float) -> T
     documents = len(asking.key_bias)
     query = _gather(rows[:, 0], asking.query_index, documents)
     key, value = (_gather(rows[:, part], asking.key_index, documents) for part in (1, 2))
-    bias = asking.key_bias.to(rows.dtype)
-    states = attend_block(query, key, value, bias, dropout)
-    return states.transpose(1, 2).flatten(0, 1)
+    return attend_block(query, key, value, asking.key_bias.to(rows.dtype), dropout).transpose(1, 2).flatten(0, 1)
 
 
 def _gather(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
@@ -144,16 +148,16 @@ def _gather(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
     return rows.index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
 
 
-def _keys(own: LineBlocks, width: int, asking: DocumentBlocks, dtype: torch.dtype) -> Keys:
-    """Computed where it is used: a gather and a comparison there cost less than sending their result."""
-    device, questions = own.line.device, asking.query_is_real.shape[1]
-    places = own.window[:, None] + torch.arange(width, device=device)
-    asked = own.document[:, None] * questions + torch.arange(questions, device=device)
-    query_line, key_line = own.line.view(-1, BLOCK, 1), own.line[places][:, None]
-    is_question = asking.query_is_real[own.document][:, None].expand(-1, BLOCK, -1)
+def _keys(group: LineBlocks, width: int, asking: DocumentBlocks, dtype: torch.dtype) -> Keys:
+    """Compute the keys on the device: a gather and a comparison cost less there than sending their result."""
+    device, questions = group.line.device, asking.query_is_real.shape[1]
+    places = group.window[:, None] + torch.arange(width, device=device)
+    question_places = group.document[:, None] * questions + torch.arange(questions, device=device)
+    query_line, key_line = group.line.view(-1, BLOCK, 1), group.line[places][:, None]
+    is_question = asking.query_is_real[group.document][:, None].expand(-1, BLOCK, -1)
     visible = torch.cat([query_line == key_line, is_question], dim=2)[:, None]
     bias = torch.zeros_like(visible, dtype=dtype).masked_fill(~visible, -torch.inf)
-    return Keys(torch.cat([places, len(own.line) + asked], dim=1), bias)
+    return Keys(torch.cat([places, len(group.line) + question_places], dim=1), bias)
 
 
 def _group(kind: Kind, layout: Layout, documents: int) -> tuple[LineBlocks, int, DocumentBlocks]:
@@ -164,37 +168,36 @@ def _group(kind: Kind, layout: Layout, documents: int) -> tuple[LineBlocks, int,
     most_asking, most_keys = (None, None) if shape is None else (shape.question, shape.tokens)
     most_asking = most_keys if kind == "full" else most_asking
     asking = _by_document(np.flatnonzero(asks & layout.is_real), layout, documents, most_asking)
-    everyone = _by_document(np.flatnonzero(layout.is_real), layout, documents, most_keys)
+    keys = _by_document(np.flatnonzero(layout.is_real), layout, documents, most_keys)
     cut = _cut(kind, layout, documents, asks)
     width = _width(cut, None if shape is None or kind == "full" else shape.window(kind))
     output = np.full(tokens, len(cut.tokens) + asking.size)
     output[cut.tokens[cut.tokens < tokens]] = np.flatnonzero(cut.tokens < tokens)
     output[asking[asking < tokens]] = len(cut.tokens) + np.flatnonzero(asking.reshape(-1) < tokens)
     arrays = (cut.line, np.minimum(cut.window, len(cut.tokens) - width), cut.document, output)
+    is_key = keys < tokens
+    is_key |= ~is_key.any(axis=1, keepdims=True)
+    bias = torch.from_numpy(np.where(is_key, np.float32(0), -np.float32("inf")))[:, None, None]
     return (
-        LineBlocks(_index(cut.tokens, tokens), *map(torch.from_numpy, arrays)),
+        LineBlocks(gather_index(cut.tokens, tokens), *map(torch.from_numpy, arrays)),
         width,
         DocumentBlocks(
-            _index(asking, tokens), torch.from_numpy(asking < tokens), _index(everyone, tokens), _bias(everyone, tokens)
+            gather_index(asking, tokens), torch.from_numpy(asking < tokens), gather_index(keys, tokens), bias
         ),
     )
 
 
 def _by_document(tokens: np.ndarray, layout: Layout, documents: int, most: int | None) -> np.ndarray:
-    """Tokens as ``[documents, most]``; the number of all tokens where empty."""
-    document = layout.document[tokens]
-    counts = np.bincount(document, minlength=documents)
-    rank = np.arange(len(tokens)) - np.repeat(np.cumsum(counts) - counts, counts)
+    """Return the tokens as ``[documents, most]``; the number of all tokens in empty places."""
+    counts = np.bincount(layout.document[tokens], minlength=documents)
     longest = int(counts.max(initial=0))
     if most is not None and longest > most:
-        raise ValueError(f"a document asks or answers with {longest} tokens, and the fixed shape has {most}")
-    places = np.full((documents, most or step_up(longest, 16)), len(layout.document))
-    places[document, rank] = tokens
-    return places
+        raise ValueError(f"a document has {longest} queries or keys, and the fixed shape has room for {most}")
+    return padded_rows(tokens, counts, most or step_up(longest, 16), len(layout.document))
 
 
 class _Cut(NamedTuple):
-    """Tokens (the number of all tokens where empty) and lines ``[B * BLOCK]``; windows and documents ``[B]``."""
+    """``tokens`` (the number of all tokens in empty places) and ``line``: ``[B * BLOCK]``; other arrays: ``[B]``."""
 
     tokens: np.ndarray
     line: np.ndarray
@@ -204,52 +207,41 @@ class _Cut(NamedTuple):
 
 
 def _cut(kind: Kind, layout: Layout, documents: int, asks: np.ndarray) -> _Cut:
-    """Sort what does not ask, and cut it at the borders of documents and every ``BLOCK`` tokens."""
+    """Sort the tokens that do not ask, and cut them at the borders of documents and every ``BLOCK`` tokens."""
     order = sort_by_line(kind, layout)
     tokens = order.tokens[~asks[order.tokens] & layout.is_real[order.tokens]]
     document = layout.document[tokens]
     length = np.bincount(document, minlength=documents)
     blocks_of = -(-length // BLOCK)
     first = np.cumsum(blocks_of) - blocks_of
-    rank = np.arange(len(tokens)) - (np.cumsum(length) - length)[document]
-    place = first[document] * BLOCK + rank
-    starts = np.flatnonzero(np.r_[True, (np.diff(document) != 0) | (np.diff(order.line[tokens]) != 0)][: len(tokens)])
-    number = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(tokens)]))
+    place = first[document] * BLOCK + ranks(length)
+    starts = run_starts(document, order.line[tokens])
+    number = np.repeat(np.arange(len(starts)), run_lengths(starts, len(tokens)))
     blocks = step_up(int(blocks_of.sum()), 4)
     if layout.shape is not None and not asks.all():
         blocks = documents * -(-layout.shape.tokens // BLOCK)
     window, end = np.arange(blocks) * BLOCK, (np.arange(blocks) + 1) * BLOCK
-    # Backwards, so that of a block's tokens the first one has the last word.
+    # Backwards, so that the first token of each block is written last and decides.
     window[place[::-1] // BLOCK] = place[starts][number][::-1]
     np.maximum.at(end, place // BLOCK, place[np.r_[starts, len(tokens)][1:] - 1][number] + 1)
     all_tokens, line = np.full(blocks * BLOCK, len(layout.document)), np.full(blocks * BLOCK, -1)
     all_tokens[place], line[place] = tokens, number
-    owner = np.zeros(blocks, int)
-    owner[place // BLOCK] = document
-    return _Cut(all_tokens, line, window, owner, int((end - window).max(initial=0)))
+    document_of_block = np.zeros(blocks, int)
+    document_of_block[place // BLOCK] = document
+    return _Cut(all_tokens, line, window, document_of_block, int((end - window).max(initial=0)))
 
 
 def _width(cut: _Cut, most: int | None) -> int:
     if most is not None:
         most = max(1, -(-most // BLOCK)) * BLOCK
     if most is not None and cut.needed > most:
-        raise ValueError(f"a line asks for a window of {cut.needed} tokens, and the fixed shape has {most}")
+        raise ValueError(f"a line needs a window of {cut.needed} tokens, and the fixed shape has room for {most}")
     return min(most or step_up(cut.needed, BLOCK), len(cut.tokens))
 
 
 def step_up(size: int, unit: int) -> int:
-    """The next size on the ladder: multiples of ``unit`` at quarter steps between powers of two."""
+    """Round ``size`` up to the next of the multiples of ``unit`` at quarter steps between powers of two."""
     if size <= 4 * unit:
         return -(-size // unit) * unit
     quarter = 2 ** (int(np.ceil(np.log2(size / unit))) - 3) * unit
     return -(-size // quarter) * quarter
-
-
-def _index(places: np.ndarray, tokens: int) -> Tensor:
-    return torch.from_numpy(np.where(places < tokens, places, 0).reshape(-1))
-
-
-def _bias(places: np.ndarray, tokens: int) -> Tensor:
-    is_key = places < tokens
-    is_key |= ~is_key.any(axis=1, keepdims=True)
-    return torch.from_numpy(np.where(is_key, np.float32(0), -np.float32("inf")))[:, None, None]

@@ -1,12 +1,11 @@
-"""The paper's efficient attention (section 3.1, checklist 8 to 11): sorted tokens, G global ones, buckets of R.
+"""The paper's efficient attention (section 3.1): sorted tokens, G global ones, buckets of R.
 
-Each head group sorts the tokens of a document by row or by column. The first G attend to everything and are
-attended by everything; the others are cut into buckets of R, and a bucket attends to the global tokens, to
-itself and to its two neighbours. The pattern's mask still holds. Unlike the release, buckets do not wrap around,
-and no key is counted twice (checklist 132 to 134).
+Each head group sorts the tokens of a document by row or by column. The first G attend to all tokens and all attend to
+them. The others are cut into buckets of R; a bucket attends to the global tokens, to itself and to its two neighbours,
+within the pattern's mask. Buckets do not wrap around and no key counts twice (docs/notes.md, note 14).
 
-The result is that of the dense mask where the question has at most G tokens and no line reaches beyond
-neighbouring buckets; ``BucketedPlan.exact`` says so, and ``BucketedPlan.coverage`` how many pairs are seen.
+The result equals that of the dense mask if the question has at most G tokens and no line reaches beyond neighbouring
+buckets: see ``BucketedPlan.exact`` and ``BucketedPlan.coverage``.
 """
 
 from __future__ import annotations
@@ -21,14 +20,13 @@ from torch import Tensor
 
 from mate_cli.attention.coverage import Coverage, bucket_coverage
 from mate_cli.attention.kernel import attend_block, kernel_precision
-from mate_cli.attention.order import SortedTokens, sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.plan import Layout, Plan, SortedTokens, gather_index, sort_by_line
 from mate_cli.system.errors import UserError
 
 
 class Buckets(NamedTuple):
-    """G and R; the paper's cut 2048 tokens into 116 global ones and 46 buckets (checklist 9)."""
+    """G and R; the paper's values (appendix A.2) cut 2048 tokens into 116 global ones and 46 buckets."""
 
     global_size: int = 116
     radius: int = 42
@@ -36,26 +34,25 @@ class Buckets(NamedTuple):
 
 PAPER_BUCKETS = Buckets()
 
-# Buckets whose keys a CPU gathers at once. More make buffers of over 32 MB, which glibc gives back to the system
-# after each use: clearing them anew took a third of the time at 16,384 tokens.
+# Buckets whose keys a CPU gathers at once. More need buffers of over 32 MB, which glibc returns to the system after
+# each use: clearing them again took a third of the time at 16,384 tokens.
 _BUCKETS_AT_ONCE = 48
-
 
 Qkv = tuple[Tensor, ...]
 """Query, key and value of a group's heads, ``[tokens, heads, head_dim]`` each."""
 
 
 class BucketGroup(NamedTuple):
-    """The buckets of one kind of head; B buckets of R queries and K = G + 3 R keys.
+    """The buckets of one kind of head: B buckets of R queries and K = G + 3 R keys.
 
-    Empty places hold token 0: as a key they are masked, as a query nobody reads their output.
+    Empty places hold token 0: as keys they are masked, as queries their output is not used.
     """
 
     query_index: Tensor  # int64 [B * R]
-    key_index: Tensor  # int64 [B * K]: global tokens, previous, own and next bucket
+    key_index: Tensor  # int64 [B * K]: global tokens, previous bucket, the bucket, next bucket
     mask: Tensor  # bool [B, 1, R, K]
     global_index: Tensor  # int64 [global tokens of all documents]
-    global_masks: tuple[Tensor, ...]  # of each document, bool [its global tokens, its tokens]
+    global_masks: tuple[Tensor, ...]  # for each document bool [its global tokens, its tokens]
     output_index: Tensor  # int64 [tokens]: place in (bucket queries, global tokens, zeros)
 
 
@@ -63,8 +60,8 @@ class BucketGroup(NamedTuple):
 class BucketedPlan(Plan):
     """
     Attributes:
-        pieces: lengths that cut the batch before and behind each document.
-        coverages: how much of the pattern each of ``kinds`` sees.
+        pieces: see ``Layout.pieces``.
+        coverages: for each of ``kinds`` the pairs of its pattern that are computed.
     """
 
     backend: ClassVar[str] = "bucketed"
@@ -80,10 +77,10 @@ class BucketedPlan(Plan):
 
     @property
     def coverage(self) -> dict[Kind, float]:
-        return {kind: own.share for kind, own in zip(self.kinds, self.coverages, strict=True)}
+        return {kind: coverage.share for kind, coverage in zip(self.kinds, self.coverages, strict=True)}
 
     def bias(self, group: int, dtype: torch.dtype) -> Tensor:
-        """The mask of a group as 0 and -inf, made once for all layers."""
+        """Return the mask of a group as 0 and -inf, made once for all layers."""
         if (group, dtype) not in self.biases:
             mask = self.groups[group].mask
             self.biases[group, dtype] = torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, -torch.inf)
@@ -94,7 +91,7 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
     """Sort, cut and mask for every kind of head.
 
     Raises:
-        UserError: a kind of head that has no line to sort by.
+        UserError: a kind is neither ``row`` nor ``column``.
     """
     spans = layout.spans()
     groups: dict[Kind, BucketGroup] = {}
@@ -109,18 +106,15 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
         tokens=len(layout.document),
         kinds=kinds,
         groups=tuple(groups[kind] for kind in kinds),
-        pieces=tuple(np.diff(np.r_[0, spans.reshape(-1), len(layout.document)]).tolist()),
+        pieces=layout.pieces(),
         coverages=tuple(coverages[kind] for kind in kinds),
     )
 
 
 def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
     """See ``attend``."""
-
-    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
-        return _attend_group(rows, plan, plan.kinds.index(kind), dropout)
-
-    return attend_by_group(qkv, pattern, 0.0, "bucketed", attend_group)  # drops by itself
+    groups = split_groups(qkv, pattern)
+    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), dropout) for kind, rows in groups], 1)
 
 
 def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: float) -> Tensor:
@@ -137,33 +131,32 @@ def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: float)
 
 
 def _attend_buckets(qkv: Qkv, group: BucketGroup, bias: Tensor, dropout: float) -> Iterator[Tensor]:
-    """The queries of all buckets, in their order, some buckets at a time: each ``[queries, heads, head_dim]``."""
+    """Yield the results of some buckets at a time, in their order, ``[queries, heads, head_dim]`` each."""
     _, _, queries, keys = bias.shape
     parts: Iterable[tuple[Tensor, Tensor, Tensor]] = [(group.query_index, group.key_index, bias)]
-    if bias.device.type == "cpu":  # torch-xla dies of parts of an index
-        wholes, sizes = (group.query_index, group.key_index, bias), (queries, keys, 1)
-        at_once = [whole.split(_BUCKETS_AT_ONCE * size) for whole, size in zip(wholes, sizes, strict=True)]
-        parts = zip(*at_once, strict=True)
-    for own_queries, own_keys, own_bias in parts:
-        query = _blocks(qkv[0], own_queries, (len(own_bias), queries))
-        key, value = (_blocks(rows, own_keys, (len(own_bias), keys)) for rows in qkv[1:])
-        output = attend_block(query, key, value, own_bias, dropout)
-        yield output.transpose(1, 2).flatten(0, 1)
+    if bias.device.type == "cpu":  # torch-xla crashes on parts of an index
+        at_once = _BUCKETS_AT_ONCE
+        split = group.query_index.split(at_once * queries), group.key_index.split(at_once * keys), bias.split(at_once)
+        parts = zip(*split, strict=True)
+    for query_index, key_index, mask in parts:
+        query = _blocks(qkv[0], query_index, (len(mask), queries))
+        key, value = (_blocks(rows, key_index, (len(mask), keys)) for rows in qkv[1:])
+        yield attend_block(query, key, value, mask, dropout).transpose(1, 2).flatten(0, 1)
 
 
 def _attend_global(qkv: Qkv, plan: BucketedPlan, group: BucketGroup, dropout: float) -> Iterator[Tensor]:
-    """The global tokens of each document over all of it, each ``[global tokens, heads, head_dim]``."""
+    """Yield the results of each document's global tokens, ``[global tokens, heads, head_dim]``."""
     masks = group.global_masks
     queries = qkv[0].index_select(0, group.global_index).split([len(mask) for mask in masks])
-    # Splits and not slices: each slice would clear a gradient as large as the batch.
+    # Splits instead of slices: each slice would clear a gradient as large as the batch.
     keys, values = (rows.split(plan.pieces)[1::2] for rows in qkv[1:])
-    for *own, mask in zip(queries, keys, values, masks, strict=True):
-        query, key, value = (part.transpose(0, 1)[None] for part in own)
+    for *document, mask in zip(queries, keys, values, masks, strict=True):
+        query, key, value = (part.transpose(0, 1)[None] for part in document)
         yield attend_block(query, key, value, mask, dropout)[0].transpose(0, 1)
 
 
 def _blocks(rows: Tensor, index: Tensor, shape: tuple[int, int]) -> Tensor:
-    """Gather ``[tokens, heads, head_dim]`` to ``[blocks, heads, places, head_dim]``; shape: blocks and places."""
+    """Gather ``[tokens, heads, head_dim]`` to ``[blocks, heads, places, head_dim]``; ``shape``: blocks, places."""
     return rows.index_select(0, index).unflatten(0, shape).transpose(1, 2)
 
 
@@ -181,15 +174,16 @@ def _bucket_group(order: SortedTokens, layout: Layout, spans: np.ndarray, global
     output = np.full(tokens, places[:-1].size + is_global.sum())
     output[order.tokens[~is_global]] = bucket * radius + tail % radius
     output[order.tokens[is_global]] = places[:-1].size + np.arange(is_global.sum())
-    own = order.tokens[is_global]
-    owner = order.document[is_global]
+    global_tokens, global_document = order.tokens[is_global], order.document[is_global]
     return BucketGroup(
-        query_index=_index(places[:-1], tokens),
-        key_index=_index(keys, tokens),
+        query_index=gather_index(places[:-1], tokens),
+        key_index=gather_index(keys, tokens),
         mask=torch.from_numpy(_mask(order, places[:-1], keys))[:, None],
-        global_index=torch.from_numpy(own),
+        global_index=torch.from_numpy(global_tokens),
         global_masks=tuple(
-            torch.from_numpy(order.allowed(own[owner == number][:, None], np.arange(start, end)[None]))
+            torch.from_numpy(
+                order.allowed(global_tokens[global_document == number][:, None], np.arange(start, end)[None])
+            )
             for number, (start, end) in enumerate(spans.tolist())
         ),
         output_index=torch.from_numpy(output),
@@ -197,21 +191,16 @@ def _bucket_group(order: SortedTokens, layout: Layout, spans: np.ndarray, global
 
 
 def _neighbourhood(places: np.ndarray, first: np.ndarray, document: np.ndarray) -> np.ndarray:
-    """Keys of each bucket ``[B, G + 3 R]``; where a neighbour is of another document, the empty last bucket."""
-    number, empty = np.arange(len(document)), len(document)
-    starts = np.r_[True, np.diff(document) != 0][: len(document)]
-    ends = np.r_[np.diff(document) != 0, True][: len(document)]
-    previous = np.where(starts, empty, number - 1)
-    following = np.where(ends, empty, number + 1)
-    return np.concatenate([first[document], places[previous], places[number], places[following]], axis=1)
+    """Return the keys of each bucket, ``[B, G + 3 R]``; the last bucket, which is empty, stands for a missing one."""
+    buckets = len(document)
+    owner = np.r_[-1, document, -1]
+    previous = np.where(owner[:-2] == document, np.arange(buckets) - 1, buckets)
+    following = np.where(owner[2:] == document, np.arange(buckets) + 1, buckets)
+    return np.concatenate([first[document], places[previous], places[:buckets], places[following]], axis=1)
 
 
 def _mask(order: SortedTokens, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Which places of the keys each query sees; an empty query sees the first key, for its softmax to be finite."""
+    """Say which keys each query sees, bool ``[B, R, K]``; an empty query sees one, so that its softmax is finite."""
     mask = order.allowed(queries[:, :, None], keys[:, None, :])
     mask[..., 0] |= queries == len(order.line)
     return mask
-
-
-def _index(places: np.ndarray, tokens: int) -> Tensor:
-    return torch.from_numpy(np.where(places < tokens, places, 0).reshape(-1))

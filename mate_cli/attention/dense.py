@@ -1,4 +1,4 @@
-"""Dense attention through PyTorch's fused kernel: every pair computed, one mask per kind of head."""
+"""Dense attention by PyTorch's fused kernel: computes every pair of a document, with one mask per kind of head."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mate_cli.attention.plan import DocumentPlan
 
 @dataclass(frozen=True)
 class DensePlan(DocumentPlan):
-    """The masks are quadratic in the tokens, so they are made where they are used, once for all layers."""
+    """The masks are quadratic in the tokens, so the device that uses them makes them, once for all layers."""
 
     backend: ClassVar[str] = "dense"
     masks: dict[tuple[Kind, torch.dtype], list[Tensor | None]] = field(
@@ -24,7 +24,7 @@ class DensePlan(DocumentPlan):
     )
 
     def masks_for(self, kinds: tuple[Kind, ...], qkv: Tensor) -> dict[Kind, list[Tensor | None]]:
-        """Additive masks (0 or -inf) of every document, ``[n, n]``, for ``qkv``; None where all is allowed."""
+        """Return the additive masks (0 or -inf) of every document, ``[n, n]``; None if all pairs attend."""
         for kind in kinds:
             if (kind, qkv.dtype) not in self.masks:
                 self.masks[kind, qkv.dtype] = [_additive(m, qkv) for m in document_masks(self, (kind,))[kind]]

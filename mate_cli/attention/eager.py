@@ -1,8 +1,8 @@
-"""The reference: scores, mask, softmax, values, written out; any device, any dtype, dropout, probabilities."""
+"""Reference backend: scores, mask, softmax, values, written out; any device, any dtype, dropout, probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mate_cli.attention.pattern import Kind, Pattern, allowed
-from mate_cli.attention.plan import DocumentPlan
-from mate_cli.attention.shape import FILLER
+from mate_cli.attention.pattern import Kind, Pattern, allowed, split_groups
+from mate_cli.attention.plan import FILLER, DocumentPlan
 
 Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
+"""Maps query, key, value ``[heads, n, head_dim]`` and mask ``[n, n]`` of a document to ``[heads, n, head_dim]``."""
 
 
 @dataclass(frozen=True)
@@ -23,31 +23,29 @@ class EagerPlan(DocumentPlan):
 
 
 def attend_eager(qkv: Tensor, plan: EagerPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``; ``dropout`` falls on the attention probabilities, as in BERT."""
-    masks = document_masks(plan, pattern.kinds)
+    """See ``attend``; ``dropout`` applies to the attention probabilities, as in BERT."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         return F.dropout(probabilities(query, key, mask), dropout) @ value
 
-    return attend_documents(qkv, plan, pattern, masks, attend)
+    return attend_documents(qkv, plan, pattern, document_masks(plan, pattern.kinds), attend)
 
 
 def eager_probabilities(qkv: Tensor, plan: EagerPlan, pattern: Pattern) -> list[Tensor]:
-    """The attention of each document, ``[heads, n, n]``, queries before keys."""
+    """Return the attention probabilities of each document, ``[heads, n, n]``, queries before keys."""
     masks = document_masks(plan, pattern.kinds)
+    pieces = zip(qkv.split(plan.pieces), plan.is_document, strict=True)
+    documents = [piece for piece, is_document in pieces if is_document]
     return [
         torch.cat(
-            [
-                probabilities(query, key, masks[kind][number])
-                for kind, (query, key, _) in zip(pattern.kinds, split_groups(piece, pattern), strict=True)
-            ]
+            [probabilities(*_by_head(rows)[:2], masks[kind][n]) for kind, rows in split_groups(document, pattern)]
         )
-        for number, piece in enumerate(_documents(qkv, plan))
+        for n, document in enumerate(documents)
     ]
 
 
 def probabilities(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-    """softmax(query key^T / sqrt(head_dim)) over the allowed keys; ``[heads, n, head_dim]`` to ``[heads, n, n]``."""
+    """Return softmax(query key^T / sqrt(head_dim)) over the allowed keys, ``[heads, n, n]`` (paper section 3)."""
     scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
@@ -57,45 +55,40 @@ def probabilities(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
 def attend_documents(
     qkv: Tensor, plan: DocumentPlan, pattern: Pattern, masks: dict[Kind, list[Tensor | None]], attend: Attend
 ) -> Tensor:
-    """Run ``attend`` on each head group of each document and put the results together; padding gets zeros."""
+    """Run ``attend`` on each head group of each document and concatenate the results; padding gets zeros."""
     hidden = qkv.shape[1] // 3
     outputs, number = [], 0
     for piece, is_document in zip(qkv.split(plan.pieces), plan.is_document, strict=True):
         if not is_document:
             outputs.append(piece.new_zeros(len(piece), hidden))
             continue
-        groups = zip(pattern.kinds, split_groups(piece, pattern), strict=True)
-        heads = [attend(*group, masks[kind][number]).transpose(0, 1).flatten(1) for kind, group in groups]
+        heads = [
+            attend(*_by_head(rows), masks[kind][number]).transpose(0, 1).flatten(1)
+            for kind, rows in split_groups(piece, pattern)
+        ]
         outputs.append(torch.cat(heads, 1) if len(heads) > 1 else heads[0])
         number += 1
     return torch.cat(outputs)
 
 
 def document_masks(plan: DocumentPlan, kinds: tuple[Kind, ...]) -> dict[Kind, list[Tensor | None]]:
-    """``allowed`` of every document by kind, bool ``[n, n]``; None where everything is.
+    """Return the mask of every document by kind, bool ``[n, n]``; None if all pairs attend.
 
     Filler is a key of filler alone.
     """
     ids = [plan.row.split(plan.pieces), plan.column.split(plan.pieces), plan.segment.split(plan.pieces)]
-    own = [parts for *parts, is_document in zip(*ids, plan.is_document, strict=True) if is_document]
-    if plan.filled_up:
-        return {kind: [allowed(kind, *parts) & _beside_filler(parts[0]) for parts in own] for kind in kinds}
-    return {kind: [None if kind == "full" else allowed(kind, *parts) for parts in own] for kind in kinds}
+    documents = [parts for *parts, is_document in zip(*ids, plan.is_document, strict=True) if is_document]
+    if not plan.has_filler:
+        return {kind: [None if kind == "full" else allowed(kind, *parts) for parts in documents] for kind in kinds}
+    fillers = [row == FILLER for row, _, _ in documents]
+    open_pairs = [is_filler[:, None] | ~is_filler[None] for is_filler in fillers]
+    return {
+        kind: [allowed(kind, *parts) & pairs for parts, pairs in zip(documents, open_pairs, strict=True)]
+        for kind in kinds
+    }
 
 
-def _beside_filler(row: Tensor) -> Tensor:
-    is_filler = row == FILLER
-    return is_filler[:, None] | ~is_filler[None]
-
-
-def split_groups(qkv: Tensor, pattern: Pattern) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Query, key and value of each head group, each ``[heads, n, head_dim]``."""
-    head_dim = qkv.shape[1] // (3 * pattern.heads)
-    widths = [3 * group.heads * head_dim for group in pattern.groups]
-    for group, part in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
-        query, key, value = part.unflatten(1, (3, group.heads, head_dim)).permute(1, 2, 0, 3)
-        yield query, key, value
-
-
-def _documents(qkv: Tensor, plan: DocumentPlan) -> list[Tensor]:
-    return [p for p, is_document in zip(qkv.split(plan.pieces), plan.is_document, strict=True) if is_document]
+def _by_head(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Split ``[n, 3, heads, head_dim]`` into query, key and value, ``[heads, n, head_dim]`` each."""
+    query, key, value = rows.permute(1, 2, 0, 3)
+    return query, key, value

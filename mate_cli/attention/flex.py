@@ -1,13 +1,15 @@
 """Exact sparse attention by PyTorch's FlexAttention: compiled kernels that skip blocks without a pair.
 
-Tokens are sorted by line for each kind of head, so that few blocks hold pairs; which ones follows from where
-lines and questions begin and end, never from a mask over all pairs.
+Each kind of head sorts its tokens by line, so that few blocks of ``BLOCK`` x ``BLOCK`` hold pairs. Which ones follows
+from where lines and questions begin and end; no mask over all pairs of tokens is made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,20 +17,32 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from mate_cli.attention.block_pairs import BlockPairs, block_pairs
-from mate_cli.attention.order import sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.plan import Layout, Plan, ranks, run_starts, sort_by_line
+
+BLOCK = 128
+
+
+class BlockPairs(NamedTuple):
+    """The key blocks of each query block: counts int32 ``[blocks]`` and block numbers int32 ``[blocks, blocks]``.
+
+    All pairs of a ``full`` block attend; in a ``partial`` block the mask decides.
+    """
+
+    partial_count: Tensor
+    partial: Tensor
+    full_count: Tensor
+    full: Tensor
 
 
 class FlexGroup(NamedTuple):
     """One kind of head, its tokens sorted (padding last).
 
-    ``document``, ``row``, ``column``, ``is_question`` are of the sorted tokens; padding is document -1.
+    ``document`` (-1 for padding), ``row``, ``column`` and ``is_question`` are those of the sorted tokens, ``[tokens]``.
     """
 
     order: Tensor  # int64 [tokens]
-    output_index: Tensor  # int64 [tokens]: place among the sorted; one past the last for padding
+    output_index: Tensor  # int64 [tokens]: place among the sorted tokens; one past the last for padding
     document: Tensor
     row: Tensor
     column: Tensor
@@ -38,7 +52,7 @@ class FlexGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class FlexPlan(Plan):
-    """``groups`` of ``kinds``; the block masks are made on the device, once for all layers."""
+    """``groups`` of ``kinds``; the device makes the block masks, once for all layers."""
 
     backend: ClassVar[str] = "flex"
     kinds: tuple[Kind, ...]
@@ -52,31 +66,29 @@ class FlexPlan(Plan):
 
 
 def flex_plan(layout: Layout, kinds: tuple[Kind, ...]) -> FlexPlan:
-    """Sort the tokens and find the blocks for every kind of head."""
-    layout.spans()
+    """Sort the tokens and find the blocks of every kind of head."""
+    layout.spans()  # checks the order of the documents
     groups = {kind: _group(kind, layout) for kind in set(kinds)}
     return FlexPlan(len(layout.document), kinds, tuple(groups[kind] for kind in kinds))
 
 
-def attend_flex(qkv: Tensor, plan: FlexPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``.
+def attend_flex(qkv: Tensor, plan: FlexPlan, pattern: Pattern) -> Tensor:
+    """See ``attend``."""
+    return torch.cat(
+        [_attend_group(rows, plan, plan.kinds.index(kind)) for kind, rows in split_groups(qkv, pattern)], 1
+    )
 
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
-    """
 
-    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
-        number = plan.kinds.index(kind)
-        own = plan.groups[number]
-        query, key, value = rows.index_select(0, own.order)[None].permute(2, 0, 3, 1, 4)
-        states = kernel(query, key, value, plan.mask(number))[0].transpose(0, 1).flatten(1)
-        return torch.cat([states, states.new_zeros(1, states.shape[1])]).index_select(0, own.output_index)
-
-    return attend_by_group(qkv, pattern, dropout, "flex", attend_group)
+def _attend_group(rows: Tensor, plan: FlexPlan, number: int) -> Tensor:
+    """``[tokens, 3, heads, head_dim]`` to ``[tokens, heads * head_dim]``."""
+    group = plan.groups[number]
+    query, key, value = rows.index_select(0, group.order)[None].permute(2, 0, 3, 1, 4)
+    states = kernel(query, key, value, plan.mask(number))[0].transpose(0, 1).flatten(1)
+    return torch.cat([states, states.new_zeros(1, states.shape[1])]).index_select(0, group.output_index)
 
 
 def kernel(query: Tensor, key: Tensor, value: Tensor, mask: BlockMask) -> Tensor:
-    """FlexAttention of ``[1, heads, tokens, head_dim]``; without a GPU it has no backward pass."""
+    """Run FlexAttention on ``[1, heads, tokens, head_dim]``; without a GPU it has no backward pass."""
     run = _compiled() if query.is_cuda else flex_attention
     states: Tensor = run(query, key, value, block_mask=mask)
     return states
@@ -101,23 +113,19 @@ def _block_mask(kind: Kind, group: FlexGroup) -> BlockMask:
             pair = pair | (column[query] == column[key])
         return same & pair
 
-    partial_count, partial, full_count, full = (table[None, None] for table in group.pairs[:4])
-    size = len(group.order)
-    return BlockMask.from_kv_blocks(
-        partial_count, partial, full_count, full, group.pairs.block, may_attend, seq_lengths=(size, size)
-    )
+    partial_count, partial, full_count, full = (table[None, None] for table in group.pairs)
+    lengths = (len(group.order), len(group.order))
+    return BlockMask.from_kv_blocks(partial_count, partial, full_count, full, BLOCK, may_attend, seq_lengths=lengths)
 
 
 def _group(kind: Kind, layout: Layout) -> FlexGroup:
-    # The kinds that are no line go by rows, which is the order they come in.
+    # Kinds that follow no line take the order of rows, which is the order that tokens come in.
     sorted_tokens = sort_by_line("column" if kind == "column" else "row", layout)
-    padding = np.flatnonzero(layout.document < 0)
-    order = np.r_[sorted_tokens.tokens, padding]
+    order = np.r_[sorted_tokens.tokens, np.flatnonzero(layout.document < 0)]
     place = np.full(len(order), len(order))
     place[sorted_tokens.tokens] = np.arange(len(sorted_tokens.tokens))
     line = np.zeros(len(order), int) if kind in ("full", "row_or_column") else sorted_tokens.line[order]
-    is_question = layout.segment[order] == 0
-    document = layout.document[order]
+    document, is_question = layout.document[order], layout.segment[order] == 0
     return FlexGroup(
         order=torch.from_numpy(order),
         output_index=torch.from_numpy(place),
@@ -125,5 +133,75 @@ def _group(kind: Kind, layout: Layout) -> FlexGroup:
         row=torch.from_numpy(layout.row[order]),
         column=torch.from_numpy(layout.column[order]),
         is_question=torch.from_numpy(is_question),
-        pairs=block_pairs(document, line, is_question, whole=kind == "full", uncertain=kind == "row_or_column"),
+        pairs=_block_pairs(kind, document, line, is_question),
     )
+
+
+def _block_pairs(kind: Kind, document: np.ndarray, line: np.ndarray, is_question: np.ndarray) -> BlockPairs:
+    """Find the blocks with pairs from arrays ``[tokens]`` sorted by document, then question first, then line."""
+    blocks = -(-len(document) // BLOCK)
+    codes = np.unique(np.concatenate([np.zeros(0, int), *_pair_codes(document, line, is_question, blocks)]))
+    query, key = np.divmod(codes, max(blocks, 1))
+    # Of row_or_column heads the mask alone knows the pairs, so no block of theirs is known to be full.
+    is_full = np.zeros(len(codes), bool)
+    if kind != "row_or_column":
+        is_full = _is_full(query, key, document, line, is_question | (kind == "full"))
+    return BlockPairs(*_table(query, key, ~is_full, blocks), *_table(query, key, is_full, blocks))
+
+
+def _pair_codes(document: np.ndarray, line: np.ndarray, is_question: np.ndarray, blocks: int) -> Iterator[np.ndarray]:
+    """Yield the codes query block * ``blocks`` + key block of all blocks with pairs, some more than once."""
+
+    def codes(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        return (queries[:, None] * blocks + keys).reshape(-1)
+
+    yield np.arange(blocks) * (blocks + 1)  # the diagonal
+    for start, end in _runs(document, np.where(is_question, -1, line)):
+        if start // BLOCK != (end - 1) // BLOCK:
+            touched = _blocks(start, end)
+            yield codes(touched, touched)
+    for start, end in _runs(document):
+        asked = int(is_question[start:end].sum())
+        if asked:
+            touched, question = _blocks(start, end), _blocks(start, start + asked)
+            yield codes(touched, question)
+            yield codes(question, touched)
+
+
+def _runs(*keys: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each run in which no key changes."""
+    return pairwise([*run_starts(*keys).tolist(), len(keys[0])])
+
+
+def _blocks(start: int, end: int) -> np.ndarray:
+    """Return the numbers of the blocks that hold the tokens from ``start`` to ``end``."""
+    return np.arange(start // BLOCK, (end - 1) // BLOCK + 1)
+
+
+def _is_full(
+    query: np.ndarray, key: np.ndarray, document: np.ndarray, line: np.ndarray, sees_all: np.ndarray
+) -> np.ndarray:
+    """Say which pairs of blocks lie in one document and are all question, or lie in one line; bool ``[pairs]``."""
+    if not len(document):
+        return np.zeros(0, bool)
+    starts = np.arange(0, len(document), BLOCK)
+    is_whole = starts + BLOCK <= len(document)
+
+    def uniform(array: np.ndarray) -> np.ndarray:
+        return is_whole & (np.minimum.reduceat(array, starts) == np.maximum.reduceat(array, starts))
+
+    def same(is_uniform: np.ndarray, number: np.ndarray) -> np.ndarray:
+        return is_uniform[query] & is_uniform[key] & (number[starts[query]] == number[starts[key]])
+
+    all_see = is_whole & np.minimum.reduceat(sees_all, starts)
+    same_line = same(uniform(line) & ~np.maximum.reduceat(sees_all, starts), line)
+    return same(uniform(document), document) & (all_see[query] | all_see[key] | same_line)
+
+
+def _table(query: np.ndarray, key: np.ndarray, chosen: np.ndarray, blocks: int) -> tuple[Tensor, Tensor]:
+    """Return the chosen key blocks of each query block: counts ``[blocks]`` and numbers ``[blocks, blocks]``."""
+    query, key = query[chosen], key[chosen]
+    count = np.bincount(query, minlength=blocks)
+    table = np.zeros((blocks, blocks), np.int32)
+    table[query, ranks(count)] = key
+    return torch.from_numpy(count.astype(np.int32)), torch.from_numpy(table)

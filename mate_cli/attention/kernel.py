@@ -1,4 +1,4 @@
-"""PyTorch's attention kernel, in the precision that it is fastest in."""
+"""PyTorch's attention kernel, called in the precision in which it is fastest."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# From this many queries on the kernel for CPUs takes 256 of them at a time, and bf16 is no slower than 32 bits.
+# From this many queries on the CPU kernel takes 256 of them at a time, and bf16 is no slower than fp32.
 _LONG = 768
 
 
 def attend_block(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, dropout: float = 0.0) -> Tensor:
-    """``softmax(query key^T / sqrt(head_dim) + mask) value``, ``[blocks, heads, n, head_dim]`` each.
+    """Return ``softmax(query key^T / sqrt(head_dim) + mask) value``, ``[blocks, heads, n, head_dim]`` each.
 
     Args:
-        mask: to add to the scores, or bool: which keys count.
+        mask: float, added to the scores, or bool, True for the keys that count.
     """
     precision = kernel_precision(query, query.shape[-2])
     if precision == query.dtype:
@@ -29,12 +29,13 @@ def attend_block(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None 
 
 
 def kernel_precision(tensor: Tensor, queries: int) -> torch.dtype:
-    """What to compute a block in: on a CPU 32 bits at least where it is short.
+    """Return the dtype to compute a block in: on a CPU at least fp32 for short blocks, else the tensor's.
 
-    In bf16 the backward kernel takes up to six times as long on short blocks, and errs more.
+    On short blocks the bf16 backward kernel takes up to six times as long and is less accurate.
     """
     return tensor.dtype if tensor.device.type != "cpu" or queries >= _LONG else at_least_float(tensor)
 
 
 def at_least_float(tensor: Tensor) -> torch.dtype:
+    """Return fp32 for a bf16 or fp16 tensor, else its own dtype."""
     return torch.promote_types(tensor.dtype, torch.float32)

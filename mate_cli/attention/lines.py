@@ -1,4 +1,4 @@
-"""The plan of ``ragged``: rows and columns as blocks of similar length, the question as one block a document."""
+"""Plans of ``ragged``: lines (rows or columns) of similar length in one block, questions in one block each."""
 
 from __future__ import annotations
 
@@ -9,39 +9,44 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mate_cli.attention.classes import length_classes
 from mate_cli.attention.pattern import Kind
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.plan import Layout, Plan, run_lengths, run_starts
 from mate_cli.system.errors import UserError
 
-# From this many question tokens on it is cheaper to attend to them apart and merge than to copy them to every line.
+# From this many question tokens on, attending to them separately is cheaper than copying them to every line.
 _LONG_QUESTION = 192
 
-# The kernel's softmax works on whole vectors: a key count that is no multiple is up to 1.6 times slower.
+# The kernel's softmax works on whole vectors: other key counts are up to 1.6 times slower.
 _KEY_MULTIPLE = 16
+
+_MAX_CLASSES = 4
+_MAX_LENGTHS = 64  # Lengths that may begin a class; more are thinned out.
+# Costs in pairs of one head: moving a token's row in or out, and one more kernel call.
+_ROW_COST = 40.0
+_CLASS_COST = 6000.0
 
 
 class LineClass(NamedTuple):
     """Lines of similar length as one block of ``lines`` x ``queries`` x ``keys``.
 
-    The keys of a line are the question of its document (``question`` places, some perhaps empty), then the
-    line itself, then padding.
+    The keys of a line are the question of its document (``question`` places, some of them empty), the line itself, then
+    padding. Empty places of ``key_index`` and ``query_index`` hold some token of the line.
     """
 
     lines: int
     queries: int
     keys: int
     question: int
-    key_index: Tensor  # int64 [lines * keys]: token behind each key; any of the line where the place is empty
-    query_index: Tensor  # int64 [lines * queries]: token behind each query; any of the line where empty
-    query_target: Tensor  # the same, but one past the last token where the place is empty
-    is_query: Tensor | None  # bool [lines * queries, 1]; None: no place is empty
-    key_bias: Tensor | None  # float [lines, 1, 1, keys], 0 or -inf; None: no place is empty
+    key_index: Tensor  # int64 [lines * keys]: token of each key
+    query_index: Tensor  # int64 [lines * queries]: token of each query
+    query_target: Tensor  # int64 [lines * queries]: the same, but one past the last token for empty places
+    is_query: Tensor | None  # bool [lines * queries, 1]; None if no place is empty
+    key_bias: Tensor | None  # float [lines, 1, 1, keys], 0 or -inf; None if no place is empty
     document: Tensor  # int64 [lines]
 
 
 class DenseBlock(NamedTuple):
-    """Neighbouring tokens that attend to all of some other, or the same, neighbouring tokens."""
+    """A run of tokens that attends to all of a run of tokens."""
 
     query_start: int
     query_end: int
@@ -50,10 +55,10 @@ class DenseBlock(NamedTuple):
 
 
 class GroupPlan(NamedTuple):
-    """The blocks of one kind of head: each token's query is in one of the classes or dense blocks.
+    """The blocks of one kind of head; each query is in one of the classes or dense blocks.
 
-    ``merged``: of the tables whose lines lack the question among their keys, the table's queries and the
-    question's keys; the two results are merged by their log-sum-exp.
+    ``merged``: the table's queries and the question's keys, if the lines lack the question among their keys; the two
+    results are merged by their log-sum-exp.
     """
 
     classes: tuple[LineClass, ...]
@@ -65,9 +70,9 @@ class GroupPlan(NamedTuple):
 class RaggedPlan(Plan):
     """
     Attributes:
-        kinds: what ``groups`` are the plans of.
-        question_index: int64 ``[documents, G]``: question tokens, padded with one past the last token.
-        has_gaps: whether lines and questions leave some token out: padding, or all where there are no lines.
+        kinds, groups: kinds of head and their plans.
+        question_index: int64 ``[documents, G]``, question tokens, padded with one past the last token.
+        has_gaps: some token is in no line and no question: padding, or any token of a kind without lines.
     """
 
     backend: ClassVar[str] = "ragged"
@@ -81,11 +86,11 @@ def ragged_plan(layout: Layout, kinds: tuple[Kind, ...], long_question: int = _L
     """Plan the blocks of every kind of head.
 
     Args:
-        long_question: tokens from which on the longest question's keys are computed apart from the lines.
+        long_question: if the longest question has this many tokens, its keys are computed apart from the lines.
 
     Raises:
-        UserError: a kind whose keys are no line.
-        ValueError: a question does not stand at the start of its document.
+        UserError: a kind is ``row_or_column``.
+        ValueError: a question is not at the start of its document.
     """
     spans = layout.spans()
     ends = _question_ends(layout, spans)
@@ -102,16 +107,16 @@ def ragged_plan(layout: Layout, kinds: tuple[Kind, ...], long_question: int = _L
 
 
 def _question_ends(layout: Layout, spans: np.ndarray) -> np.ndarray:
-    """End of each document's question, int64 ``[documents]``."""
-    asked = np.r_[0, np.cumsum(layout.segment == 0)]
-    ends = spans[:, 0] + asked[spans[:, 1]] - asked[spans[:, 0]]
-    if (asked[ends] != asked[spans[:, 1]]).any():
-        raise ValueError("a question does not stand at the start of its document")
+    """Return the end of each document's question, int64 ``[documents]``."""
+    questions_before = np.r_[0, np.cumsum(layout.segment == 0)]
+    ends = spans[:, 0] + questions_before[spans[:, 1]] - questions_before[spans[:, 0]]
+    if (questions_before[ends] != questions_before[spans[:, 1]]).any():
+        raise ValueError("a question is not at the start of its document")
     return ends
 
 
 def _question_places(starts: np.ndarray, ends: np.ndarray, tokens: int) -> np.ndarray:
-    """Question tokens of each document padded to the longest, int64 ``[documents, G]``; ``tokens`` where empty."""
+    """Return each document's question tokens, int64 ``[documents, G]``, padded with ``tokens`` to the longest."""
     offset = np.arange((ends - starts).max(initial=0))
     places = starts[:, None] + offset
     return np.where(places < ends[:, None], places, tokens)
@@ -133,7 +138,7 @@ def _group_plan(
 
 
 class _Lines(NamedTuple):
-    """Lines from long to short: where each begins in ``tokens`` (sorted by line), its length and document."""
+    """Lines from long to short: start in ``tokens`` (sorted by line), length and document, int64 ``[lines]`` each."""
 
     tokens: np.ndarray
     start: np.ndarray
@@ -141,15 +146,15 @@ class _Lines(NamedTuple):
     document: np.ndarray
 
     def cut(self, first: int, end: int) -> _Lines:
-        """Some neighbours, put in order of documents: question gradients are then summed in few places at a time."""
+        """Return the lines ``first`` to ``end`` by document, so that question gradients are summed in few places."""
         chosen = first + np.argsort(self.document[first:end], kind="stable")
         return _Lines(self.tokens, self.start[chosen], self.length[chosen], self.document[chosen])
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tokens ``[lines, longest]``, the line's first where the place is empty, and whether it is not."""
+        """Return tokens ``[lines, longest]``, the line's first in empty places, and which places are taken."""
         offset = np.arange(self.length.max())
-        is_own = offset < self.length[:, None]
-        return self.tokens[self.start[:, None] + np.where(is_own, offset, 0)], is_own
+        is_taken = offset < self.length[:, None]
+        return self.tokens[self.start[:, None] + np.where(is_taken, offset, 0)], is_taken
 
 
 def _lines(kind: Kind, layout: Layout) -> _Lines:
@@ -158,31 +163,32 @@ def _lines(kind: Kind, layout: Layout) -> _Lines:
     number = layout.row if kind == "row" else layout.column
     table = np.flatnonzero((layout.segment != 0) & (layout.document >= 0))
     tokens = table[np.lexsort((number[table], layout.document[table]))]
-    line = np.stack([layout.document[tokens], number[tokens]])
-    start = np.flatnonzero(np.r_[len(tokens) > 0, (np.diff(line) != 0).any(axis=0)])
-    length = np.diff(np.r_[start, len(tokens)])
+    document = layout.document[tokens]
+    start = run_starts(document, number[tokens])
+    length = run_lengths(start, len(tokens))
     order = np.argsort(-length, kind="stable")
-    return _Lines(tokens, start[order], length[order], line[0, start[order]])
+    return _Lines(tokens, start[order], length[order], document[start[order]])
 
 
 def _line_class(lines: _Lines, questions: np.ndarray, tokens: int) -> LineClass:
-    own, is_own = lines.places()
-    (count, queries), question = own.shape, questions.shape[1]
+    places, is_taken = lines.places()
+    (count, queries), question = places.shape, questions.shape[1]
     keys = -(-(question + queries) // _KEY_MULTIPLE) * _KEY_MULTIPLE
-    asked = questions[lines.document]
+    target = np.where(is_taken, places, tokens)
     padding = np.full((count, keys - question - queries), tokens)
-    index = np.concatenate([asked, np.where(is_own, own, tokens), padding], axis=1)
+    index = np.concatenate([questions[lines.document], target, padding], axis=1)
     is_key = index < tokens
+    bias = np.where(is_key, np.float32(0), -np.float32("inf"))[:, None, None]
     return LineClass(
         lines=count,
         queries=queries,
         keys=keys,
         question=question,
-        key_index=_flat(np.where(is_key, index, own[:, :1])),
-        query_index=_flat(own),
-        query_target=_flat(np.where(is_own, own, tokens)),
-        is_query=None if is_own.all() else _flat(is_own)[:, None],
-        key_bias=None if is_key.all() else _bias(is_key)[:, None, None],
+        key_index=_flat(np.where(is_key, index, places[:, :1])),
+        query_index=_flat(places),
+        query_target=_flat(target),
+        is_query=None if is_taken.all() else _flat(is_taken)[:, None],
+        key_bias=None if is_key.all() else torch.from_numpy(bias),
         document=torch.from_numpy(lines.document),
     )
 
@@ -191,5 +197,45 @@ def _flat(array: np.ndarray) -> Tensor:
     return torch.from_numpy(array.reshape(-1))
 
 
-def _bias(is_key: np.ndarray) -> Tensor:
-    return torch.from_numpy(np.where(is_key, np.float32(0), -np.float32("inf")))
+def length_classes(lengths: np.ndarray, question: int, multiple: int) -> list[tuple[int, int]]:
+    """Cut lines sorted by falling length into at most 4 classes of least total cost (dynamic programming).
+
+    A class of ``s`` lines padded to ``L`` tokens costs ``s * (L * K + 40 (L + 2 K))``; K is its number of keys.
+
+    Args:
+        lengths: int ``[lines]``, falling.
+        question: number of question keys of each line.
+        multiple: K is rounded up to a multiple of it.
+
+    Returns:
+        (first, end) of each class.
+    """
+    if not len(lengths):
+        return []
+    first = run_starts(lengths)
+    if len(first) > _MAX_LENGTHS:
+        first = first[np.unique(np.linspace(0, len(first) - 1, _MAX_LENGTHS).astype(int))]
+    longest = lengths[first].astype(float)
+    keys = np.ceil((longest + question) / multiple) * multiple
+    cost_per_line = longest * keys + _ROW_COST * (longest + 2 * keys)
+    return _cheapest_cuts(np.r_[first, len(lengths)], cost_per_line)
+
+
+def _cheapest_cuts(borders: np.ndarray, cost_per_line: np.ndarray) -> list[tuple[int, int]]:
+    steps = len(cost_per_line)
+    best = np.full((_MAX_CLASSES + 1, steps + 1), np.inf)
+    best[0, 0] = 0.0
+    cut = np.zeros((_MAX_CLASSES + 1, steps + 1), int)
+    for classes in range(1, _MAX_CLASSES + 1):
+        for end in range(1, steps + 1):
+            lines = borders[end] - borders[:end]
+            total = best[classes - 1, :end] + lines * cost_per_line[:end] + _CLASS_COST
+            cut[classes, end] = start = int(total.argmin())
+            best[classes, end] = total[start]
+    classes, end = int(best[:, steps].argmin()), steps
+    cuts = []
+    while classes:
+        start = int(cut[classes, end])
+        cuts.append((int(borders[start]), int(borders[end])))
+        classes, end = classes - 1, start
+    return cuts[::-1]

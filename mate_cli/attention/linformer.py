@@ -1,7 +1,7 @@
-"""Linformer (paper 4.3, spec 2.5): keys and values of a document are projected from its tokens to K places.
+"""Linformer (paper section 5.1): keys and values of a document are projected from its tokens to K places.
 
-Every query attends to all K places; there is no mask. A document of n tokens takes the first n rows of the
-projection. Padding is in no document, so it contributes nothing, as in the release.
+Every query attends to all K places; there is no mask. A document of n tokens takes the first n rows of the projection.
+Padding is in no document, so it contributes nothing (docs/notes.md, note 15).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LinformerPlan(DocumentPlan):
 
 @dataclass(frozen=True)
 class LinformerPlanner:
-    """Plans batches whose documents have at most ``tokens`` tokens, the rows of the projection."""
+    """Planner for documents of at most ``tokens`` tokens, the number of rows of the projection."""
 
     tokens: int
 
@@ -34,19 +34,19 @@ class LinformerPlanner:
         longest = int(np.diff(layout.spans(), axis=1).max(initial=0))
         if longest > self.tokens:
             raise UserError(
-                f"an example has {longest} tokens; this Linformer was made for {self.tokens} and reads no more "
-                "(its projection has a row for each): train it with a larger max_tokens"
+                f"an example has {longest} tokens, and this Linformer reads at most {self.tokens}, the rows of its "
+                "projection; train it with a larger max_tokens"
             )
-        return document_plan(LinformerPlan, layout, ())
+        return document_plan(LinformerPlan, layout)
 
 
 def attend_linformer(qkv: Tensor, projection: Tensor, plan: LinformerPlan, heads: int, dropout: float = 0.0) -> Tensor:
-    """Multi-head attention to projected keys and values.
+    """Compute multi-head attention to projected keys and values.
 
     Args:
         qkv: ``[tokens, 3 * hidden]``, query | key | value, heads in order within each.
-        projection: ``[S, K]``, of keys and values and of all heads.
-        dropout: share of attention probabilities dropped.
+        projection: ``[S, K]``, shared by keys, values and heads.
+        dropout: share of attention probabilities to drop.
 
     Returns:
         ``[tokens, hidden]``; zero at padding.
@@ -54,7 +54,7 @@ def attend_linformer(qkv: Tensor, projection: Tensor, plan: LinformerPlan, heads
 
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         to_places = projection[: key.shape[1]].T
-        if mask is not None:  # what the first token sees is no filler
+        if mask is not None:  # the first token sees everything but filler
             to_places = to_places * mask[0]
         key, value = to_places @ key, to_places @ value
         return attend_block(query[None], key[None], value[None], dropout=dropout)[0]

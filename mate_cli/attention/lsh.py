@@ -1,11 +1,11 @@
-"""Attention within buckets of similar tokens, found by locality-sensitive hashing: Reformer's (paper section 2).
+"""Reformer's attention (Kitaev et al. 2020; paper table 1): within buckets of tokens of similar states.
 
-A token's hash is where random rotations turn it. Tokens are sorted by document and bucket and cut into chunks of
-even length; a token attends to those of its bucket in its own chunk and in the one before. Hashing and sorting take
-``n log n`` steps, attention ``rounds * n * 2 * chunk`` pairs (table 1).
+Locality-sensitive hashing finds the buckets: the hash of a state is the direction that random rotations turn it to.
+Tokens are sorted by document and bucket and cut into chunks of even length; a token attends to those of its bucket in
+its chunk and in the one before. Hashing and sorting take ``n log n`` steps, attention ``rounds * n * 2 * chunk`` pairs.
 
-A document of n tokens has about ``2 n / chunk`` buckets. So that their number does not make hashing quadratic, a
-hash has digits, as Reformer's for long sequences has: each digit is one of the four directions of a plane.
+A document of n tokens has about ``2 n / chunk`` buckets. So that their number does not make hashing quadratic, a hash
+has digits, as Reformer's has for long sequences: each digit is one of the four directions of a plane.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.plan import Layout, Plan, padded_rows, ranks
 
 BASE = 4
 MAX_DIGITS = 8
-# A token sees itself only where it is alone in its bucket.
+# Score of a token with itself: it counts only if no other token is in its bucket.
 _SELF = -1e5
 
 
 @dataclass(frozen=True)
 class LshPlan(Plan):
-    """What does not depend on the hashes; n tokens that are no padding, C chunks. A rank is a place after sorting.
+    """The part that does not depend on hashes: n tokens without padding, C chunks. A rank is a position after sorting.
 
     Attributes:
         chunk: places of a chunk.
-        real: int64 ``[n]``, the tokens that are no padding.
-        document, digits: int64 ``[n]``, of each of ``real``: its document, the digits of a hash there.
-        rank_at: int64 ``[C * chunk]``, rank in each place; n where the place is empty.
+        real: int64 ``[n]``, the tokens that are not padding.
+        document, digits: int64 ``[n]``, document of each of ``real`` and number of digits of its hash.
+        rank_at: int64 ``[C * chunk]``, rank in each place; n in empty places.
         place_of: int64 ``[n]``, place of each rank.
-        previous: int64 ``[C]``, the chunk before in the same document; C where there is none.
+        previous: int64 ``[C]``, the chunk before in the same document; C if there is none.
         output_index: int64 ``[tokens]``, index in ``real``; n for padding.
     """
 
@@ -54,7 +54,7 @@ class LshPlan(Plan):
 
 @dataclass(frozen=True)
 class LshPlanner:
-    """Plans packed batches; ``chunk`` is 64 in Reformer's experiments."""
+    """Planner with chunks of ``chunk`` tokens, 64 in Reformer's experiments."""
 
     chunk: int = 64
 
@@ -62,35 +62,33 @@ class LshPlanner:
         spans, tokens = layout.spans(), len(layout.document)
         lengths = spans[:, 1] - spans[:, 0]
         real = np.flatnonzero(layout.document >= 0)
-        counts = -(-lengths // self.chunk)
-        owner = np.repeat(np.arange(len(spans)), counts)
-        number = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
-        offset = number[:, None] * self.chunk + np.arange(self.chunk)
-        first = np.cumsum(lengths) - lengths
-        ranks = np.where(offset < lengths[owner, None], first[owner, None] + offset, len(real)).reshape(-1)
+        chunks = -(-lengths // self.chunk)
+        places = padded_rows(np.arange(len(real)), lengths, chunks.max(initial=0) * self.chunk, len(real))
+        is_place = np.arange(places.shape[1]) < chunks[:, None] * self.chunk
+        rank_at, number = places[is_place], ranks(chunks)
         output = np.full(tokens, len(real))
         output[real] = np.arange(len(real))
         arrays = {
             "real": real,
             "document": layout.document[real],
             "digits": np.repeat([hash_digits(length, self.chunk) for length in lengths.tolist()], lengths),
-            "rank_at": ranks,
-            "place_of": np.flatnonzero(ranks < len(real)),
-            "previous": np.where(number > 0, np.arange(len(owner)) - 1, len(owner)),
+            "rank_at": rank_at,
+            "place_of": np.flatnonzero(rank_at < len(real)),
+            "previous": np.where(number > 0, np.arange(len(number)) - 1, len(number)),
             "output_index": output,
         }
         return LshPlan(tokens, self.chunk, **{name: torch.from_numpy(a.astype(np.int64)) for name, a in arrays.items()})
 
 
 def hash_digits(tokens: int, chunk: int) -> int:
-    """Digits of a hash for which a bucket holds a quarter of a chunk to a whole one, on average."""
+    """Return the number of digits with which a bucket holds a quarter of a chunk to a whole one, on average."""
     return min(max(round(math.log(2 * tokens / chunk, BASE)), 0), MAX_DIGITS)
 
 
 def attend_lsh(query: Tensor, value: Tensor, rotations: Tensor, plan: LshPlan, dropout: float = 0.0) -> Tensor:
-    """Attention with keys that are the queries, scaled to length 1.
+    """Compute attention whose keys are the queries scaled to length 1.
 
-    A pair that meets in several rounds counts in each; the rounds are weighted by their log-sum-exp.
+    A pair that meets in several rounds counts in each; rounds are weighted by their log-sum-exp.
 
     Args:
         query, value: ``[tokens, heads, head_dim]``.
@@ -99,11 +97,11 @@ def attend_lsh(query: Tensor, value: Tensor, rotations: Tensor, plan: LshPlan, d
     Returns:
         ``[tokens, heads, head_dim]``, zero at padding.
     """
-    asking, values = (x.index_select(0, plan.real).transpose(0, 1) for x in (query, value))
-    bucket = hash_buckets(asking, rotations, plan)
+    queries, values = (x.index_select(0, plan.real).transpose(0, 1) for x in (query, value))
+    bucket = hash_buckets(queries, rotations, plan)
     order = bucket.argsort(dim=-1, stable=True)
     chunk_index = F.pad(order, (0, 1), value=len(plan.real)).index_select(-1, plan.rank_at)
-    states, log_sum = _attend_chunks(asking, values, bucket, chunk_index, plan, dropout)
+    states, log_sum = _attend_chunks(queries, values, bucket, chunk_index, plan, dropout)
     place = plan.place_of[order.argsort(dim=-1)]
     weight = log_sum.gather(-1, place).softmax(0)
     merged = (_rows(states, place) * weight[..., None]).sum(0).transpose(0, 1).to(query.dtype)
@@ -112,8 +110,7 @@ def attend_lsh(query: Tensor, value: Tensor, rotations: Tensor, plan: LshPlan, d
 
 @torch.no_grad()
 def hash_buckets(states: Tensor, rotations: Tensor, plan: LshPlan) -> Tensor:
-    """Bucket of each token in each round, ``[heads, n, head_dim]`` to int64 ``[rounds, heads, n]``; in the order of
-    documents."""
+    """Hash ``[heads, n, head_dim]`` to buckets int64 ``[rounds, heads, n]``, which follow the order of documents."""
     turned = torch.einsum("hnd,rhdfk->rhnfk", states, rotations.to(states.dtype))
     digit = torch.cat([turned, -turned], -1).argmax(-1)
     power = torch.arange(MAX_DIGITS, device=states.device)
@@ -124,18 +121,18 @@ def hash_buckets(states: Tensor, rotations: Tensor, plan: LshPlan) -> Tensor:
 def _attend_chunks(
     query: Tensor, value: Tensor, bucket: Tensor, chunk_index: Tensor, plan: LshPlan, dropout: float
 ) -> tuple[Tensor, Tensor]:
-    """``[heads, n, head_dim]`` to outputs ``[rounds, heads, C * chunk, head_dim]`` and their log-sum-exp."""
+    """Turn ``[heads, n, head_dim]`` into outputs ``[rounds, heads, C * chunk, head_dim]`` and their log-sum-exp."""
     rounds, chunks = len(bucket), (len(plan.previous), plan.chunk)
-    asking, values = (
+    queries, values = (
         _rows(F.pad(x, (0, 0, 0, 1)).expand(rounds, -1, -1, -1), chunk_index).unflatten(2, chunks)
         for x in (query, value)
     )
-    # Empty places share bucket -1, so that their softmax is finite; the chunk that is not there has its own.
-    own = F.pad(bucket, (0, 1), value=-1).gather(-1, chunk_index).unflatten(2, chunks)
-    others = _with_previous(own, plan, -2)
-    scores = asking @ _with_previous(F.normalize(asking, dim=-1), plan).transpose(-1, -2)
+    # Empty places share bucket -1, so that their softmax is finite; a missing chunk has bucket -2.
+    query_bucket = F.pad(bucket, (0, 1), value=-1).gather(-1, chunk_index).unflatten(2, chunks)
+    key_bucket = _with_previous(query_bucket, plan, -2)
+    scores = queries @ _with_previous(F.normalize(queries, dim=-1), plan).transpose(-1, -2)
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    scores = scores.masked_fill(own[..., None] != others[..., None, :], -torch.inf)
+    scores = scores.masked_fill(query_bucket[..., None] != key_bucket[..., None, :], -torch.inf)
     itself = torch.eye(plan.chunk, dtype=torch.bool, device=query.device)
     scores = scores.masked_fill(F.pad(itself, (plan.chunk, 0)), _SELF)
     log_sum = scores.logsumexp(-1, keepdim=True)
@@ -144,11 +141,11 @@ def _attend_chunks(
 
 
 def _with_previous(chunked: Tensor, plan: LshPlan, empty: float = 0.0) -> Tensor:
-    """The places of the chunk before, then the chunk's own: ``[rounds, heads, C, chunk, ...]`` to twice as many."""
-    none = chunked.new_full((*chunked.shape[:2], 1, *chunked.shape[3:]), empty)
-    return torch.cat([torch.cat([chunked, none], 2).index_select(2, plan.previous), chunked], 3)
+    """Put the chunk before in front of each: ``[rounds, heads, C, chunk, ...]`` to ``[..., C, 2 * chunk, ...]``."""
+    missing = chunked.new_full((*chunked.shape[:2], 1, *chunked.shape[3:]), empty)
+    return torch.cat([torch.cat([chunked, missing], 2).index_select(2, plan.previous), chunked], 3)
 
 
 def _rows(states: Tensor, index: Tensor) -> Tensor:
-    """``[rounds, heads, m, head_dim]`` by ``[rounds, heads, k]``."""
+    """Gather ``[rounds, heads, m, head_dim]`` by ``[rounds, heads, k]``."""
     return states.gather(2, index[..., None].expand(*index.shape, states.shape[-1]))

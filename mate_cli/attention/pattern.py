@@ -1,8 +1,8 @@
-"""Who may attend to whom: the attention pattern of each group of heads (paper section 3, checklist 4 and 5)."""
+"""Attention patterns: which tokens the heads of each group attend to (paper section 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +14,7 @@ Kind = Literal["full", "row", "column", "row_or_column"]
 
 @dataclass(frozen=True, slots=True)
 class HeadGroup:
-    """Neighbouring heads that share one pattern."""
+    """Adjacent heads that share one pattern."""
 
     kind: Kind
     heads: int
@@ -36,22 +36,22 @@ class Pattern:
 
 
 def full_pattern(heads: int) -> Pattern:
-    """Every token attends to every token of its document (TAPAS)."""
+    """Return the pattern of TAPAS: every token attends to every token of its document."""
     return Pattern((HeadGroup("full", heads),))
 
 
 def mate_pattern(heads: int, row_ratio: float = 0.5) -> Pattern:
-    """Row heads first, then column heads (MATE); ``row_ratio`` 0 or 1 leaves one kind (checklist 5, 95, 96)."""
+    """Return the pattern of MATE: row heads, then column heads; ``row_ratio`` 0 or 1 leaves one kind."""
     row_heads = int(heads * row_ratio)
     groups = (HeadGroup("row", row_heads), HeadGroup("column", heads - row_heads))
     return Pattern(tuple(group for group in groups if group.heads))
 
 
 def allowed(kind: Kind, row: Tensor, column: Tensor, segment: Tensor) -> Tensor:
-    """The definition, for the tokens of one document: may query i attend to key j?
+    """Return the mask that defines a pattern on the tokens of one document: query i attends to key j.
 
-    The question (segment 0) sees and is seen by all; any other token sees its own row, its own column, or
-    either. The header is row 0 with segment 1: a row of its own, not part of the question (checklist 135).
+    The question (segment 0) sees all tokens and all see it; any other token sees its row, its column, or both. The
+    header is row 0 with segment 1: a row, not part of the question (docs/notes.md, note 12).
 
     Args:
         row, column, segment: integers ``[n]``.
@@ -70,20 +70,13 @@ def allowed(kind: Kind, row: Tensor, column: Tensor, segment: Tensor) -> Tensor:
     return pairs
 
 
-def attend_by_group(
-    qkv: Tensor, pattern: Pattern, dropout: float, backend: str, attend_group: Callable[[Tensor, Kind], Tensor]
-) -> Tensor:
-    """The outputs of all head groups side by side, ``[tokens, hidden]``; for backends without dropout.
+def split_groups(qkv: Tensor, pattern: Pattern) -> Iterator[tuple[Kind, Tensor]]:
+    """Yield kind and ``[tokens, 3, heads, head_dim]`` (query, key, value) of each head group.
 
     Args:
-        attend_group: ``[tokens, 3, heads, head_dim]`` of a group, and its kind, to ``[tokens, heads * head_dim]``.
-
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
+        qkv: ``[tokens, 3 * hidden]``, see ``mate_cli.attention.attend``.
     """
-    if dropout:
-        raise ValueError(f"{backend} has no attention dropout")
     head_dim = qkv.shape[1] // (3 * pattern.heads)
     widths = [3 * group.heads * head_dim for group in pattern.groups]
-    parts = zip(pattern.groups, qkv.split(widths, dim=1), strict=True)
-    return torch.cat([attend_group(rows.unflatten(1, (3, g.heads, head_dim)), g.kind) for g, rows in parts], 1)
+    for group, part in zip(pattern.groups, qkv.split(widths, dim=1), strict=True):
+        yield group.kind, part.unflatten(1, (3, group.heads, head_dim))

@@ -1,11 +1,11 @@
 """Exact sparse attention on the CPU: every line (row or column) is a small dense block.
 
-A line's tokens attend to the question of their document and to the line itself, so a head group needs
-``sum L * (L + G)`` pairs and not ``N * N``. Lines of similar length make a class, padded to its longest and
-computed by one call of PyTorch's flash kernel; the question's own queries take one call a document, as do the
-heads that see all. A long question is not copied to every line: the table attends to it in one more call a
-document, and the two results are merged by their log-sum-exp. The backward pass keeps nothing but input, output
-and log-sum-exp and gathers the blocks again.
+The tokens of a line attend to the line and to the question of their document, so a head needs ``sum L * (L + G)``
+pairs, about N^2 / lines for N tokens in lines of equal length: a table of one column costs column heads N^2. Memory is
+linear in N. Lines of similar length make a class, padded to its longest and computed by one call of PyTorch's flash
+kernel; the question's queries take one call per document, as do heads that see all. A long question is not copied to
+every line: the table attends to it in one more call per document, and the two results are merged by their log-sum-exp.
+The backward pass keeps input, output and log-sum-exp alone and gathers the blocks again.
 """
 
 from __future__ import annotations
@@ -24,15 +24,9 @@ _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 
 
-def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``.
-
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
-    """
-    if dropout:
-        raise ValueError("ragged has no attention dropout")
-    qkv = qkv.contiguous()  # as the kernel needs it
+def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern) -> Tensor:
+    """See ``attend``."""
+    qkv = qkv.contiguous()  # the kernel needs it
     if torch.is_grad_enabled() and qkv.requires_grad:
         return _RaggedAttention.apply(qkv, plan, pattern)
     return _forward(qkv, plan, pattern)[0]
@@ -63,7 +57,7 @@ class _Group(NamedTuple):
 
 
 def _forward(qkv: Tensor, plan: RaggedPlan, pattern: Pattern) -> tuple[Tensor, list[Tensor]]:
-    """Output ``[tokens, hidden]`` and the log-sum-exp of every kernel call, in the order of ``_backward``."""
+    """Return output ``[tokens, hidden]`` and log-sum-exp of every kernel call, in the order of ``_backward``."""
     output = _blank(plan, qkv, qkv.shape[1] // 3)
     log_sums: list[Tensor] = []
     for group in _groups(plan, pattern, qkv, output):
@@ -83,10 +77,10 @@ def _forward(qkv: Tensor, plan: RaggedPlan, pattern: Pattern) -> tuple[Tensor, l
 
 
 def _merge_questions(group: _Group, of_lines: list[Tensor]) -> list[Tensor]:
-    """Let the lines' outputs take in the questions; log-sum-exp of the classes, then of the merged blocks."""
+    """Merge the question's results into those of the lines; return the log-sum-exp of classes and merged blocks."""
     log_sum = of_lines[0].new_zeros(len(group.output), group.heads)
-    for lines, own in zip(group.plan.classes, of_lines, strict=True):
-        log_sum.index_copy_(0, lines.query_target, own.transpose(1, 2).flatten(0, 1))
+    for lines, of_class in zip(group.plan.classes, of_lines, strict=True):
+        log_sum.index_copy_(0, lines.query_target, of_class.transpose(1, 2).flatten(0, 1))
     for block in group.plan.merged:
         query, key, value, target = _dense_views(group, block)
         states, of_question = _flash(query, key, value)
@@ -106,14 +100,14 @@ def _merge_questions(group: _Group, of_lines: list[Tensor]) -> list[Tensor]:
 def _backward(
     qkv: Tensor, output: Tensor, grad_output: Tensor, log_sums: list[Tensor], plan: RaggedPlan, pattern: Pattern
 ) -> Tensor:
-    """Gradient of ``qkv``."""
+    """Return the gradient of ``qkv``."""
     grad = _blank(plan, qkv, qkv.shape[1])
     forward, backward = _groups(plan, pattern, qkv, output), _groups(plan, pattern, grad, grad_output)
     remaining = iter(log_sums)
     for group, grad_group in zip(forward, backward, strict=True):
         if group.plan.classes:
             of_question = _backward_lines(group, grad_group, remaining, plan)
-            # A question token is in no line: its row is begun here and added to by the dense blocks.
+            # A question token is in no line: its row is set here, and the dense blocks add to it.
             grad_group.qkv.index_copy_(0, plan.question_index.flatten(), of_question)
         for block in (*group.plan.merged, *group.plan.dense):
             _backward_dense(block, group, grad_group, next(remaining))
@@ -121,7 +115,7 @@ def _backward(
 
 
 def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], plan: RaggedPlan) -> Tensor:
-    """Fill the rows of table tokens in ``grad.qkv``; return those of the questions, ``[documents * G, 3 * width]``."""
+    """Set the rows of table tokens in ``grad.qkv``; return those of the questions, ``[documents * G, 3 * width]``."""
     width = group.output.shape[1]
     of_question = grad.qkv.new_zeros(*plan.question_index.shape, 3 * width, dtype=at_least_float(group.qkv))
     for lines in group.plan.classes:
@@ -131,14 +125,13 @@ def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], pla
         grads = _flash_backward(
             grad_states, query, key, value, states, next(log_sums), 0.0, False, attn_mask=_bias(lines, query)
         )
-        own, asked = slice(lines.question, lines.question + lines.queries), slice(0, lines.question)
+        in_line, question = slice(lines.question, lines.question + lines.queries), slice(0, lines.question)
         grad_query, grad_key, grad_value = (g.transpose(1, 2).flatten(2) for g in grads)
-        rows = torch.cat([grad_query, grad_key[:, own], grad_value[:, own]], 2).flatten(0, 1)
+        rows = torch.cat([grad_query, grad_key[:, in_line], grad_value[:, in_line]], 2).flatten(0, 1)
         grad.qkv.index_copy_(0, lines.query_target, rows.to(grad.qkv.dtype))
-        if not lines.question:
-            continue
-        rows = torch.cat([grad_key[:, asked], grad_value[:, asked]], 2)
-        of_question[..., width:].index_add_(0, lines.document, rows.to(of_question.dtype))
+        if lines.question:
+            rows = torch.cat([grad_key[:, question], grad_value[:, question]], 2)
+            of_question[..., width:].index_add_(0, lines.document, rows.to(of_question.dtype))
     return of_question.flatten(0, 1).to(grad.qkv.dtype)
 
 
@@ -152,7 +145,7 @@ def _backward_dense(block: DenseBlock, group: _Group, grad: _Group, log_sum: Ten
 
 
 def _blank(plan: RaggedPlan, like: Tensor, width: int) -> Tensor:
-    """``[tokens + 1, width]``: the last row takes what empty places give; zero if some rows get nothing."""
+    """Make ``[tokens + 1, width]``: the last row takes the results of empty places; zeros if some row gets none."""
     make = like.new_zeros if plan.has_gaps else like.new_empty
     return make(plan.tokens + 1, width)
 
@@ -161,20 +154,20 @@ def _groups(plan: RaggedPlan, pattern: Pattern, qkv: Tensor, output: Tensor) -> 
     first, head_dim = 0, output.shape[1] // pattern.heads
     for group in pattern.groups:
         end = first + group.heads * head_dim
-        own = plan.groups[plan.kinds.index(group.kind)]
-        yield _Group(own, group.heads, qkv[:, 3 * first : 3 * end], output[:, first:end])
+        group_plan = plan.groups[plan.kinds.index(group.kind)]
+        yield _Group(group_plan, group.heads, qkv[:, 3 * first : 3 * end], output[:, first:end])
         first = end
 
 
 def _line_inputs(group: _Group, lines: LineClass, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Query, key and value of a class, each ``[lines, heads, n, head_dim]``, views of one gathered block."""
+    """Return query, key and value of a class, ``[lines, heads, n, head_dim]``, views of one gathered block."""
     block = group.qkv.index_select(0, lines.key_index).to(dtype)
     query, key, value = block.view(lines.lines, lines.keys, 3, group.heads, -1).permute(2, 0, 3, 1, 4)
     return query[:, :, lines.question : lines.question + lines.queries], key, value
 
 
 def _line_queries(group: _Group, lines: LineClass, dtype: torch.dtype) -> Tensor:
-    """Output (or its gradient) of a class, ``[lines, heads, queries, head_dim]``; zero in empty places."""
+    """Return the output (or its gradient) of a class, ``[lines, heads, queries, head_dim]``; zero in empty places."""
     block = group.output.index_select(0, lines.query_index).to(dtype)
     if lines.is_query is not None:
         block.mul_(lines.is_query)
@@ -186,8 +179,8 @@ def _bias(lines: LineClass, like: Tensor) -> Tensor | None:
 
 
 def _dense_views(group: _Group, block: DenseBlock) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Query, key, value and place in the output of a block, each ``[1, heads, n, head_dim]``."""
-    asking, asked = slice(block.query_start, block.query_end), slice(block.key_start, block.key_end)
+    """Return views of query, key, value and output of a block, ``[1, heads, n, head_dim]`` each."""
+    queries, keys = slice(block.query_start, block.query_end), slice(block.key_start, block.key_end)
     rows = group.qkv[None].unflatten(2, (3, group.heads, -1)).permute(2, 0, 3, 1, 4)
-    target = group.output[None, asking].unflatten(2, (group.heads, -1)).transpose(1, 2)
-    return rows[0, :, :, asking], rows[1, :, :, asked], rows[2, :, :, asked], target
+    target = group.output[None, queries].unflatten(2, (group.heads, -1)).transpose(1, 2)
+    return rows[0, :, :, queries], rows[1, :, :, keys], rows[2, :, :, keys], target

@@ -1,7 +1,7 @@
-"""Attention with relative positions over all pairs: Transformer-XL's (Dai et al. 2019; paper section 2).
+"""Transformer-XL's attention (Dai et al. 2019; paper table 1): relative positions over all pairs.
 
-The score of a pair is ``(query + u) key + (query + v) position(offset)``, over ``sqrt(head_dim)``. The second
-product is taken with every offset at once and then shifted row by row.
+The score of a pair is ``((query + u) key + (query + v) position(offset)) / sqrt(head_dim)``. The second product is
+computed for every offset at once and then shifted row by row.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ def relative_plan(layout: Layout) -> RelativePlan:
 
 
 def sinusoids(longest: int, like: Tensor) -> Tensor:
-    """``[2 * longest - 1, width]`` for the offsets ``longest - 1`` down to ``1 - longest``, as wide as ``like``."""
-    # Angles reach thousands: bfloat16 has no digits left for them.
+    """Return sines and cosines ``[2 * longest - 1, width]`` of the offsets ``longest - 1`` down to ``1 - longest``.
+
+    Width, dtype and device are those of ``like``.
+    """
+    # Angles reach thousands: bf16 has no digits left for them.
     dtype, width = torch.promote_types(like.dtype, torch.float32), like.shape[-1]
     offset = torch.arange(longest - 1, -longest, -1, dtype=dtype, device=like.device)
     frequency = 10_000 ** -(torch.arange(0, width, 2, dtype=dtype, device=like.device) / width)
@@ -53,11 +56,11 @@ def attend_relative(
     plan: RelativePlan,
     dropout: float = 0.0,
 ) -> Tensor:
-    """Attention over a packed batch.
+    """Compute attention over a packed batch.
 
     Args:
         query, key, value: ``[tokens, heads, head_dim]``.
-        positions: ``[2 * longest - 1, heads, head_dim]``, of the offsets ``i - j`` from large to small.
+        positions: ``[2 * longest - 1, heads, head_dim]``, for the offsets ``i - j`` from large to small.
         biases: u and v, ``[heads, head_dim]``.
 
     Returns:
@@ -66,17 +69,17 @@ def attend_relative(
     output = query.new_zeros(query.shape)
     by_content, by_position = (query + bias.to(query.dtype) for bias in biases)
     for start, end in plan.spans:
-        own = slice(plan.longest - (end - start), plan.longest + (end - start) - 1)
-        of_offsets = by_position[start:end].transpose(0, 1) @ positions[own].permute(1, 2, 0)
+        offsets = positions[plan.longest - (end - start) : plan.longest + (end - start) - 1]
+        of_offsets = by_position[start:end].transpose(0, 1) @ offsets.permute(1, 2, 0)
         bias = _shifted(of_offsets) / query.shape[-1] ** 0.5
-        asking, asked, values = (x[start:end].transpose(0, 1)[None] for x in (by_content, key, value))
-        states = attend_block(asking, asked, values, bias[None], dropout)
+        queries, keys, values = (x[start:end].transpose(0, 1)[None] for x in (by_content, key, value))
+        states = attend_block(queries, keys, values, bias[None], dropout)
         output[start:end] = states[0].transpose(0, 1)
     return output
 
 
 def _shifted(of_offsets: Tensor) -> Tensor:
-    """Scores by offset, ``[heads, n, 2 n - 1]``, to scores by key, ``[heads, n, n]``: row i begins at n - 1 - i."""
+    """Turn scores by offset ``[heads, n, 2 n - 1]`` into scores by key ``[heads, n, n]``: row i begins at n - 1 - i."""
     tokens = of_offsets.shape[1]
     flat = F.pad(of_offsets, (0, 1)).flatten(1)[:, tokens - 1 :]
     return flat[:, : tokens * (2 * tokens - 1)].unflatten(1, (tokens, -1))[..., :tokens]

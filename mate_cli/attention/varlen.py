@@ -1,8 +1,8 @@
 """Exact sparse attention for CUDA by flash kernels over sequences of varying length.
 
-A line is a sequence, so nothing is padded. Table tokens attend to their line and to the question in two calls,
-whose results are merged by their log-sum-exp; the question attends to its document in a third. The kernel's own
-backward pass, given the merged output and log-sum-exp, yields the exact gradient of each part.
+A line is a sequence, so nothing is padded. Table tokens attend to their line and to the question in two calls, whose
+results are merged by their log-sum-exp; the question attends to its document in a third. The kernel's backward pass,
+given the merged output and log-sum-exp, yields the exact gradient of each part.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mate_cli.attention.order import sort_by_line
-from mate_cli.attention.pattern import Kind, Pattern, attend_by_group
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.plan import Layout, Plan, run_lengths, run_starts, sort_by_line
 from mate_cli.system.errors import UserError
 
 
 class Part(NamedTuple):
-    """Sequences of queries against sequences of keys, one kernel call."""
+    """One kernel call: sequences of queries against sequences of keys."""
 
     key_index: Tensor  # int64 [keys]
     query_starts: Tensor  # int32 [sequences + 1]
@@ -32,7 +31,7 @@ class Part(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Queries and the parts that hold their keys; no key of a query is in two parts."""
+    """Queries and the parts with their keys; no key of a query is in two parts."""
 
     query_index: Tensor  # int64 [queries]
     parts: tuple[Part, ...]
@@ -42,7 +41,7 @@ class Stage(NamedTuple):
 class VarlenPlan(Plan):
     """
     Attributes:
-        stages: of each of ``kinds``; every real token is a query of one stage.
+        kinds, stages: kinds of head and their stages; every real token is a query of one stage.
     """
 
     backend: ClassVar[str] = "varlen"
@@ -51,33 +50,25 @@ class VarlenPlan(Plan):
 
 
 def varlen_plan(layout: Layout, kinds: tuple[Kind, ...]) -> VarlenPlan:
-    """The kernel calls of every kind of head.
+    """Plan the kernel calls of every kind of head.
 
     Raises:
-        UserError: a kind whose keys are no line.
-        ValueError: a document has no question token: the kernel cannot merge an empty part.
+        UserError: a kind is ``row_or_column``.
+        ValueError: a document has no question token; the kernel cannot merge an empty part.
     """
     spans = layout.spans()
     real = np.flatnonzero(layout.document >= 0)
-    asked = real[layout.segment[real] == 0]
-    if len(np.unique(layout.document[asked])) < len(spans):
+    question = real[layout.segment[real] == 0]
+    if len(np.unique(layout.document[question])) < len(spans):
         raise ValueError("a document has no question")
-    stages = {kind: tuple(_stages(kind, layout, real, asked, len(spans))) for kind in set(kinds)}
+    stages = {kind: tuple(_stages(kind, layout, real, question, len(spans))) for kind in set(kinds)}
     return VarlenPlan(len(layout.document), kinds, tuple(stages[kind] for kind in kinds))
 
 
-def attend_varlen(qkv: Tensor, plan: VarlenPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
-    """See ``attend``; bfloat16 or float16, as the kernel needs it.
-
-    Raises:
-        ValueError: dropout is asked for; only ``eager`` has it.
-    """
-
-    def attend_group(rows: Tensor, kind: Kind) -> Tensor:
-        output: Tensor = _VarlenAttention.apply(rows, plan.stages[plan.kinds.index(kind)])
-        return output
-
-    return attend_by_group(qkv, pattern, dropout, "varlen", attend_group)
+def attend_varlen(qkv: Tensor, plan: VarlenPlan, pattern: Pattern) -> Tensor:
+    """See ``attend``; the kernel needs bf16 or fp16."""
+    stages = dict(zip(plan.kinds, plan.stages, strict=True))
+    return torch.cat([_VarlenAttention.apply(rows, stages[kind]) for kind, rows in split_groups(qkv, pattern)], 1)
 
 
 class _VarlenAttention(torch.autograd.Function):
@@ -97,7 +88,7 @@ class _VarlenAttention(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         rows, output, *log_sums = ctx.saved_tensors
         grad_output = gradients[0].unflatten(1, output.shape[1:])
-        # Questions sum over many lines: bfloat16 would lose digits.
+        # Question gradients are sums over many lines: bf16 would lose digits.
         grad = torch.zeros_like(rows, dtype=torch.promote_types(rows.dtype, torch.float32))
         for stage, log_sum in zip(ctx.stages, log_sums, strict=True):
             _backward(rows, output, grad_output, log_sum, stage, grad)
@@ -105,18 +96,18 @@ class _VarlenAttention(torch.autograd.Function):
 
 
 def _forward(rows: Tensor, stage: Stage) -> tuple[Tensor, Tensor]:
-    """Output ``[queries, heads, head_dim]`` and log-sum-exp ``[heads, queries]`` over all parts."""
+    """Return output ``[queries, heads, head_dim]`` and log-sum-exp ``[heads, queries]`` over all parts."""
     query = rows[:, 0].index_select(0, stage.query_index)
     results = [kernel_forward(query, *_keys(rows, part), part) for part in stage.parts]
     if len(results) == 1:
         return results[0]
-    log_sum = torch.stack([own for _, own in results]).logsumexp(0)
-    merged = torch.stack([states * (own - log_sum).exp().T[..., None] for states, own in results]).sum(0)
+    log_sum = torch.stack([of_part for _, of_part in results]).logsumexp(0)
+    merged = torch.stack([states * (of_part - log_sum).exp().T[..., None] for states, of_part in results]).sum(0)
     return merged.to(rows.dtype), log_sum
 
 
 def _backward(rows: Tensor, output: Tensor, grad_output: Tensor, log_sum: Tensor, stage: Stage, grad: Tensor) -> None:
-    """Add what the queries of a stage give to ``grad``, ``[tokens, 3, heads, head_dim]``."""
+    """Add the gradients from the queries of a stage to ``grad``, ``[tokens, 3, heads, head_dim]``."""
     query, states, grad_states = (x.index_select(0, stage.query_index) for x in (rows[:, 0], output, grad_output))
     for part in stage.parts:
         key, value = _keys(rows, part)
@@ -127,7 +118,7 @@ def _backward(rows: Tensor, output: Tensor, grad_output: Tensor, log_sum: Tensor
 
 
 def kernel_forward(query: Tensor, key: Tensor, value: Tensor, part: Part) -> tuple[Tensor, Tensor]:
-    """Flash attention of ``[n, heads, head_dim]`` by sequence: output, log-sum-exp ``[heads, queries]``."""
+    """Run flash attention on ``[n, heads, head_dim]`` by sequence: output and log-sum-exp ``[heads, queries]``."""
     output, log_sum, *_ = torch.ops.aten._flash_attention_forward(query, key, value, *part[1:], 0.0, False, False)
     return output, log_sum
 
@@ -135,8 +126,8 @@ def kernel_forward(query: Tensor, key: Tensor, value: Tensor, part: Part) -> tup
 def kernel_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, log_sum: Tensor, part: Part
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of query, key and value for this part of the keys."""
-    state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # of the dropout that there is not
+    """Return the gradients of query, key and value for this part of the keys."""
+    state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # random state of the dropout, unused
     return torch.ops.aten._flash_attention_backward(
         grad, query, key, value, output, log_sum, *part[1:], 0.0, False, state, state
     )
@@ -147,7 +138,7 @@ def _keys(rows: Tensor, part: Part) -> tuple[Tensor, Tensor]:
     return chosen[:, 0], chosen[:, 1]
 
 
-def _stages(kind: Kind, layout: Layout, real: np.ndarray, asked: np.ndarray, documents: int) -> Iterator[Stage]:
+def _stages(kind: Kind, layout: Layout, real: np.ndarray, question: np.ndarray, documents: int) -> Iterator[Stage]:
     if kind == "row_or_column":
         raise UserError("model.attention.backend=varlen cannot do 'row_or_column' heads; take flex or dense")
 
@@ -160,11 +151,10 @@ def _stages(kind: Kind, layout: Layout, real: np.ndarray, asked: np.ndarray, doc
     order = sort_by_line(kind, layout)
     tokens = order.tokens[~order.is_question[order.tokens]]
     if len(tokens):
-        change = (np.diff(layout.document[tokens]) != 0) | (np.diff(order.line[tokens]) != 0)
-        lines = np.diff(np.r_[0, np.flatnonzero(change) + 1, len(tokens)])
-        own, question = _part(tokens, lines, lines), _part(asked, by_document(tokens), by_document(asked))
-        yield Stage(torch.from_numpy(tokens), (own, question))
-    yield Stage(torch.from_numpy(asked), (_part(real, by_document(asked), by_document(real)),))
+        lines = run_lengths(run_starts(layout.document[tokens], order.line[tokens]), len(tokens))
+        parts = _part(tokens, lines, lines), _part(question, by_document(tokens), by_document(question))
+        yield Stage(torch.from_numpy(tokens), parts)
+    yield Stage(torch.from_numpy(question), (_part(real, by_document(question), by_document(real)),))
 
 
 def _part(keys: np.ndarray, query_lengths: np.ndarray, key_lengths: np.ndarray) -> Part:

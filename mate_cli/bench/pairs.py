@@ -9,7 +9,7 @@ import numpy as np
 from mate_cli.attention import Layout, Pattern, Plan
 from mate_cli.attention.blocks import BlocksPlan
 from mate_cli.attention.bucketed import BucketedPlan
-from mate_cli.attention.flex import FlexPlan
+from mate_cli.attention.flex import BLOCK, FlexPlan
 from mate_cli.attention.lines import RaggedPlan
 from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import DocumentPlan
@@ -98,4 +98,4 @@ def _(plan: BlocksPlan, kind: Kind, layout: Layout) -> int:
 @_of_kind.register
 def _(plan: FlexPlan, kind: Kind, layout: Layout) -> int:
     pairs = plan.groups[plan.kinds.index(kind)].pairs
-    return int(pairs.partial_count.sum() + pairs.full_count.sum()) * pairs.block**2
+    return int(pairs.partial_count.sum() + pairs.full_count.sum()) * BLOCK**2

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 
 from mate_cli.attention import Buckets, Kind, Layout, allowed
 from mate_cli.attention.bucketed import BucketedPlan, bucketed_plan
-from mate_cli.attention.order import sort_by_line
+from mate_cli.attention.plan import sort_by_line
 
 QUESTION = ("[CLS]", "longest", "river", "?", "[SEP]")
 TABLE = (

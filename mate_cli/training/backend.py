@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from mate_cli.attention import Buckets, FixedShape
+from mate_cli.attention import BACKENDS, Buckets, FixedShape
 from mate_cli.attention.autotune import autotune
 from mate_cli.config.model import ModelConfig
 from mate_cli.config.paths import cache_folder
@@ -19,8 +19,6 @@ from mate_cli.models.variants import make_planner
 from mate_cli.system.errors import UserError
 from mate_cli.training.devices import Devices
 
-_DROPPING = ("eager", "dense", "blocks", "bucketed")
-
 
 def training_backend(config: TrainConfig, schedule: ScheduleConfig, device: str) -> str:
     """The backend of training as configured, but ``eager`` where ``auto`` must drop attention weights.
@@ -31,10 +29,13 @@ def training_backend(config: TrainConfig, schedule: ScheduleConfig, device: str)
         UserError: the schedule asks for dropout on attention weights, and the backend has none.
     """
     backend, dropout = config.model.attention.backend, schedule.attention_dropout
-    if not dropout or backend in _DROPPING or (device == "xla" and backend in ("auto", "autotune")):
+    is_chosen_later = backend in ("auto", "autotune")
+    if not dropout or (device == "xla" and is_chosen_later):
         return backend
-    if backend in ("auto", "autotune"):
+    if is_chosen_later:
         return "eager"
+    if BACKENDS[backend].has_dropout:
+        return backend
     raise UserError(
         f"model.attention.backend={backend} has no attention dropout, and the schedule asks for {dropout}; "
         "take auto, or set the schedule's attention_dropout to 0"

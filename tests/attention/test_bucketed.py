@@ -54,7 +54,7 @@ def bucketed_results(batch, pattern, buckets):
     weight = torch.randn(len(batch.document), pattern.heads * HEAD_DIM, dtype=torch.float64)
     plan = PatternPlanner(pattern.kinds, "bucketed", buckets=buckets)(batch)
     masks = {kind: brute_force_masks(batch, kind, buckets) for kind in pattern.kinds}
-    documents = document_plan(EagerPlan, batch, pattern.kinds)
+    documents = document_plan(EagerPlan, batch)
 
     def reference(inputs):
         return attend_documents(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mate_cli.attention import Buckets, Layout, allowed
 from mate_cli.attention.bucketed import bucketed_plan
 from mate_cli.attention.coverage import bucket_coverage
-from mate_cli.attention.order import sort_by_line
+from mate_cli.attention.plan import sort_by_line
 
 
 @st.composite

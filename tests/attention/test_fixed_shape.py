@@ -151,9 +151,9 @@ def test_sizes_of_plans_are_those_of_the_shape(one, other, name):
 def test_what_does_not_fit_is_refused():
     made = [document(9, True, 9, 3, np.random.default_rng(0))]
     narrow = FixedShape(1, TOKENS, 4, TOKENS, TOKENS)
-    with pytest.raises(ValueError, match="asks or answers with 9 tokens"):
+    with pytest.raises(ValueError, match="a document has 9 queries or keys"):
         PatternPlanner(("row",), "blocks")(filled(made, narrow)[0])
     table = [document(2, True, 20, 1, np.random.default_rng(0), tokens=4)]
     thin = FixedShape(1, TOKENS, 32, 32, 32)
-    with pytest.raises(ValueError, match="a line asks for a window"):
+    with pytest.raises(ValueError, match="a line needs a window"):
         PatternPlanner(("column",), "blocks")(filled(table, thin)[0])

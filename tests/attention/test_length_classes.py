@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.attention.classes import length_classes
+from mate_cli.attention.lines import length_classes
 
 
 @given(st.lists(st.integers(1, 400), max_size=200), st.integers(0, 150))
