@@ -57,7 +57,7 @@ def test_more_tokens_than_rows_are_one_line():
     batch = layout([document(5, True, 2, 2, np.random.default_rng(0))], [3])
     tokens = int((batch.document >= 0).sum())
     LinformerPlanner(tokens)(batch)
-    with pytest.raises(UserError, match=f"an example has {tokens} tokens; and this Linformer reads at most {tokens - 1}"):
+    with pytest.raises(UserError, match=f"{tokens} tokens, and this Linformer reads at most {tokens - 1}"):
         LinformerPlanner(tokens - 1)(batch)
 
 
