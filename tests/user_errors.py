@@ -75,4 +75,8 @@ def _runs_all_fast_tests(config: pytest.Config) -> bool:
     everything = [str(path) for path in config.getini("testpaths")]
     chosen = any(config.getoption(name, None) for name in ("keyword", "lf", "deselect"))
     marked = config.getoption("markexpr", "")
-    return config.args in (everything, [str(ROOT / path) for path in everything]) and marked.startswith("not (slow") and not chosen
+    return (
+        config.args in (everything, [str(ROOT / path) for path in everything])
+        and marked.startswith("not (slow")
+        and not chosen
+    )
