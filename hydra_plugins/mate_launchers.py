@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 
 class MateLauncher(Launcher):
-    """Composes each job and hands it over to the sweep (``mate_cli.cli.launch.Task``), which runs all of them."""
+    """Composes each job and hands it to the sweep (``cli.launch.CommandRunner``), which runs all of them."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         self.name, self.settings = name, settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -77,6 +78,15 @@ def test_no_command_imports_another() -> None:
         if name.startswith("mate_cli.commands.") and other.startswith("mate_cli.commands.")
     ]
     assert wrong == []
+
+
+def test_a_class_name_means_one_class() -> None:
+    places = defaultdict(list)
+    for name, module in modules().items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(name)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 def test_the_top_of_the_package_is_small() -> None:

@@ -22,7 +22,7 @@ from mate_cli.attention.plan import Layout, Plan
 _SEED = 2021
 
 
-class Span(NamedTuple):
+class DocumentSpan(NamedTuple):
     """A document: its first token, the end of its global tokens, its end."""
 
     start: int
@@ -45,7 +45,7 @@ class GlobalLocalPlan(Plan):
     """
 
     backend: ClassVar[str] = "global_local"
-    spans: tuple[Span, ...]
+    spans: tuple[DocumentSpan, ...]
     radius: int
     block_index: Tensor
     global_index: Tensor
@@ -89,7 +89,7 @@ class GlobalLocalPlanner:
         firsts = start[document, None] + np.arange(self.global_size)
         return GlobalLocalPlan(
             tokens=tokens,
-            spans=tuple(Span(*row) for row in np.stack([start, middle, end], axis=1).tolist()),
+            spans=tuple(DocumentSpan(*row) for row in np.stack([start, middle, end], axis=1).tolist()),
             radius=self.radius,
             block_index=torch.from_numpy(places.reshape(-1)),
             global_index=torch.from_numpy(firsts.reshape(-1)),

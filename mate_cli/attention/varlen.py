@@ -20,7 +20,7 @@ from mate_cli.attention.plan import Layout, Plan, run_lengths, run_starts, sort_
 from mate_cli.system.errors import UserError
 
 
-class Part(NamedTuple):
+class KeyPart(NamedTuple):
     """One kernel call: sequences of queries against sequences of keys."""
 
     key_index: Tensor  # int64 [keys]
@@ -30,23 +30,23 @@ class Part(NamedTuple):
     longest_key: int
 
 
-class Stage(NamedTuple):
+class QueryGroup(NamedTuple):
     """Queries and the parts with their keys; no key of a query is in two parts."""
 
     query_index: Tensor  # int64 [queries]
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
 
 
 @dataclass(frozen=True)
 class VarlenPlan(Plan):
     """
     Attributes:
-        kinds, stages: kinds of head and their stages; every real token is a query of one stage.
+        kinds: kinds of head; query_groups: of each kind, with every real token a query of one group.
     """
 
     backend: ClassVar[str] = "varlen"
     kinds: tuple[Kind, ...]
-    stages: tuple[tuple[Stage, ...], ...]
+    query_groups: tuple[tuple[QueryGroup, ...], ...]
 
 
 def varlen_plan(layout: Layout, kinds: tuple[Kind, ...]) -> VarlenPlan:
@@ -61,26 +61,26 @@ def varlen_plan(layout: Layout, kinds: tuple[Kind, ...]) -> VarlenPlan:
     question = real[layout.segment[real] == 0]
     if len(np.unique(layout.document[question])) < len(spans):
         raise ValueError("a document has no question")
-    stages = {kind: tuple(_stages(kind, layout, real, question, len(spans))) for kind in set(kinds)}
-    return VarlenPlan(len(layout.document), kinds, tuple(stages[kind] for kind in kinds))
+    query_groups = {kind: tuple(_query_groups(kind, layout, real, question, len(spans))) for kind in set(kinds)}
+    return VarlenPlan(len(layout.document), kinds, tuple(query_groups[kind] for kind in kinds))
 
 
 def attend_varlen(qkv: Tensor, plan: VarlenPlan, pattern: Pattern) -> Tensor:
     """See ``attend``; the kernel needs bf16 or fp16."""
-    stages = dict(zip(plan.kinds, plan.stages, strict=True))
-    return torch.cat([_VarlenAttention.apply(rows, stages[kind]) for kind, rows in split_groups(qkv, pattern)], 1)
+    query_groups = dict(zip(plan.kinds, plan.query_groups, strict=True))
+    return torch.cat([_VarlenAttention.apply(rows, query_groups[kind]) for kind, rows in split_groups(qkv, pattern)], 1)
 
 
 class _VarlenAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, stages: tuple[Stage, ...]) -> Tensor:
+    def forward(ctx: Any, rows: Tensor, query_groups: tuple[QueryGroup, ...]) -> Tensor:
         output = rows.new_zeros(len(rows), *rows.shape[2:])
         log_sums = []
-        for stage in stages:
-            states, log_sum = _forward(rows, stage)
-            output.index_copy_(0, stage.query_index, states)
+        for group in query_groups:
+            states, log_sum = _forward(rows, group)
+            output.index_copy_(0, group.query_index, states)
             log_sums.append(log_sum)
-        ctx.stages = stages
+        ctx.query_groups = query_groups
         ctx.save_for_backward(rows, output, *log_sums)
         return output.flatten(1)
 
@@ -90,15 +90,15 @@ class _VarlenAttention(torch.autograd.Function):
         grad_output = gradients[0].unflatten(1, output.shape[1:])
         # Question gradients are sums over many lines: bf16 would lose digits.
         grad = torch.zeros_like(rows, dtype=torch.promote_types(rows.dtype, torch.float32))
-        for stage, log_sum in zip(ctx.stages, log_sums, strict=True):
-            _backward(rows, output, grad_output, log_sum, stage, grad)
+        for group, log_sum in zip(ctx.query_groups, log_sums, strict=True):
+            _backward(rows, output, grad_output, log_sum, group, grad)
         return grad.to(rows.dtype), None
 
 
-def _forward(rows: Tensor, stage: Stage) -> tuple[Tensor, Tensor]:
+def _forward(rows: Tensor, group: QueryGroup) -> tuple[Tensor, Tensor]:
     """Return output ``[queries, heads, head_dim]`` and log-sum-exp ``[heads, queries]`` over all parts."""
-    query = rows[:, 0].index_select(0, stage.query_index)
-    results = [kernel_forward(query, *_keys(rows, part), part) for part in stage.parts]
+    query = rows[:, 0].index_select(0, group.query_index)
+    results = [kernel_forward(query, *_keys(rows, part), part) for part in group.parts]
     if len(results) == 1:
         return results[0]
     log_sum = torch.stack([of_part for _, of_part in results]).logsumexp(0)
@@ -106,25 +106,27 @@ def _forward(rows: Tensor, stage: Stage) -> tuple[Tensor, Tensor]:
     return merged.to(rows.dtype), log_sum
 
 
-def _backward(rows: Tensor, output: Tensor, grad_output: Tensor, log_sum: Tensor, stage: Stage, grad: Tensor) -> None:
-    """Add the gradients from the queries of a stage to ``grad``, ``[tokens, 3, heads, head_dim]``."""
-    query, states, grad_states = (x.index_select(0, stage.query_index) for x in (rows[:, 0], output, grad_output))
-    for part in stage.parts:
+def _backward(
+    rows: Tensor, output: Tensor, grad_output: Tensor, log_sum: Tensor, group: QueryGroup, grad: Tensor
+) -> None:
+    """Add the gradients from the queries of a group to ``grad``, ``[tokens, 3, heads, head_dim]``."""
+    query, states, grad_states = (x.index_select(0, group.query_index) for x in (rows[:, 0], output, grad_output))
+    for part in group.parts:
         key, value = _keys(rows, part)
         grads = kernel_backward(grad_states, query, key, value, states, log_sum, part)
-        indices = (stage.query_index, part.key_index, part.key_index)
+        indices = (group.query_index, part.key_index, part.key_index)
         for number, (index, gradient) in enumerate(zip(indices, grads, strict=True)):
             grad[:, number].index_add_(0, index, gradient.to(grad.dtype))
 
 
-def kernel_forward(query: Tensor, key: Tensor, value: Tensor, part: Part) -> tuple[Tensor, Tensor]:
+def kernel_forward(query: Tensor, key: Tensor, value: Tensor, part: KeyPart) -> tuple[Tensor, Tensor]:
     """Run flash attention on ``[n, heads, head_dim]`` by sequence: output and log-sum-exp ``[heads, queries]``."""
     output, log_sum, *_ = torch.ops.aten._flash_attention_forward(query, key, value, *part[1:], 0.0, False, False)
     return output, log_sum
 
 
 def kernel_backward(
-    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, log_sum: Tensor, part: Part
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, log_sum: Tensor, part: KeyPart
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of query, key and value for this part of the keys."""
     state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # random state of the dropout, unused
@@ -133,12 +135,14 @@ def kernel_backward(
     )
 
 
-def _keys(rows: Tensor, part: Part) -> tuple[Tensor, Tensor]:
+def _keys(rows: Tensor, part: KeyPart) -> tuple[Tensor, Tensor]:
     chosen = rows[:, 1:].index_select(0, part.key_index)
     return chosen[:, 0], chosen[:, 1]
 
 
-def _stages(kind: Kind, layout: Layout, real: np.ndarray, question: np.ndarray, documents: int) -> Iterator[Stage]:
+def _query_groups(
+    kind: Kind, layout: Layout, real: np.ndarray, question: np.ndarray, documents: int
+) -> Iterator[QueryGroup]:
     if kind == "row_or_column":
         raise UserError("model.attention.backend=varlen cannot do 'row_or_column' heads; take flex or dense")
 
@@ -146,20 +150,20 @@ def _stages(kind: Kind, layout: Layout, real: np.ndarray, question: np.ndarray, 
         return np.bincount(layout.document[tokens], minlength=documents)
 
     if kind == "full":
-        yield Stage(torch.from_numpy(real), (_part(real, by_document(real), by_document(real)),))
+        yield QueryGroup(torch.from_numpy(real), (_part(real, by_document(real), by_document(real)),))
         return
     order = sort_by_line(kind, layout)
     tokens = order.tokens[~order.is_question[order.tokens]]
     if len(tokens):
         lines = run_lengths(run_starts(layout.document[tokens], order.line[tokens]), len(tokens))
         parts = _part(tokens, lines, lines), _part(question, by_document(tokens), by_document(question))
-        yield Stage(torch.from_numpy(tokens), parts)
-    yield Stage(torch.from_numpy(question), (_part(real, by_document(question), by_document(real)),))
+        yield QueryGroup(torch.from_numpy(tokens), parts)
+    yield QueryGroup(torch.from_numpy(question), (_part(real, by_document(question), by_document(real)),))
 
 
-def _part(keys: np.ndarray, query_lengths: np.ndarray, key_lengths: np.ndarray) -> Part:
+def _part(keys: np.ndarray, query_lengths: np.ndarray, key_lengths: np.ndarray) -> KeyPart:
     query_starts, key_starts = (
         torch.from_numpy(np.r_[0, np.cumsum(lengths)].astype(np.int32)) for lengths in (query_lengths, key_lengths)
     )
     longest = int(query_lengths.max(initial=0)), int(key_lengths.max(initial=0))
-    return Part(torch.from_numpy(keys), query_starts, key_starts, *longest)
+    return KeyPart(torch.from_numpy(keys), query_starts, key_starts, *longest)

@@ -56,7 +56,7 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
 
     from mate_cli.system.errors import UserError
 
-    task = Task(command, debug)
+    runner = CommandRunner(command, debug)
     words = [*arguments.flags, *arguments.overrides]
     with ExitStack() as stack:
         if arguments.multirun and not any(word.startswith("hydra.sweep.dir") for word in words):
@@ -64,19 +64,19 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mate-sweep-"))
             words.append(f"hydra.sweep.dir={folder}")
         try:
-            _hydra_main(command, words, task)
+            _hydra_main(command, words, runner)
         except HydraException as error:
             raise UserError(str(error).splitlines()[0]) from error
         finally:
-            if task.sweep is not None and task.sweep.told:
-                print(f"\n{task.sweep.summary()}", flush=True)
-    if task.sweep is not None:
-        task.sweep.check()
-    if task.failures:
-        raise task.failures[0]
+            if runner.sweep is not None and runner.sweep.told:
+                print(f"\n{runner.sweep.summary()}", flush=True)
+    if runner.sweep is not None:
+        runner.sweep.check()
+    if runner.failures:
+        raise runner.failures[0]
 
 
-def _hydra_main(command: str, words: list[str], task: Task) -> None:
+def _hydra_main(command: str, words: list[str], runner: CommandRunner) -> None:
     import hydra
 
     from mate_cli.config.shipped import conf_folder
@@ -84,11 +84,11 @@ def _hydra_main(command: str, words: list[str], task: Task) -> None:
     with _restored_process():
         os.environ["HYDRA_FULL_ERROR"] = "1"  # raise, do not print and exit
         sys.argv = [sys.argv[0], *words]
-        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(runner)()
 
 
-class Task:
-    """What Hydra is given to call: with one configuration, or by our launchers with all jobs of a sweep."""
+class CommandRunner:
+    """The callable that Hydra gets: runs one configuration, or through our launchers all jobs of a sweep."""
 
     def __init__(self, command: str, debug: bool) -> None:
         self.command, self.debug = command, debug

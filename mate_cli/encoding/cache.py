@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mate_cli.encoding.features import EncodingOptions
-from mate_cli.encoding.report import Report, summarise
+from mate_cli.encoding.report import EncodingReport, summarise
 from mate_cli.encoding.source import ExampleSource
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError, disk_reason
@@ -45,7 +45,7 @@ class EncodedSplit:
     """
 
     dataset: Any
-    report: Report
+    report: EncodingReport
     folder: Path
     built: bool
 
@@ -75,7 +75,7 @@ def open_cache(
     from datasets import Dataset  # takes seconds to import
 
     rows = Dataset.from_file(str(folder / _ROWS)).with_format("numpy")
-    return EncodedSplit(rows, Report.load(folder / _REPORT), folder, built)
+    return EncodedSplit(rows, EncodingReport.load(folder / _REPORT), folder, built)
 
 
 def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: EncodingOptions) -> str:

@@ -16,8 +16,8 @@ _PERCENTILES = (50, 75, 90, 95, 99, 100)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What the report keeps of one example; ``reason`` is empty where it was encoded."""
+class ExampleReport:
+    """The lengths of one example before and after encoding; ``reason`` says why it is left out, "" where it is not."""
 
     id: str
     full_length: int
@@ -30,7 +30,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Report:
+class EncodingReport:
     """Counts over a split.
 
     Attributes:
@@ -77,18 +77,18 @@ class Report:
         path.write_text(content + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> Report:
+    def load(cls, path: Path) -> EncodingReport:
         """Read what ``save`` wrote."""
         content = json.loads(path.read_text(encoding="utf-8"))
         return cls(**{name: content[name] for name in cls.__dataclass_fields__})
 
 
-def outcome_of(example: Example, encoded: Encoded) -> Outcome:
+def outcome_of(example: Example, encoded: Encoded) -> ExampleReport:
     """The part of an encoded example that the report needs."""
     outcome = encoded.outcome
     too_large = isinstance(outcome, TooLarge)
     has_candidate = not isinstance(outcome, TooLarge) and bool(outcome.labels.any())
-    return Outcome(
+    return ExampleReport(
         id=example.id,
         full_length=encoded.full_length,
         length=0 if isinstance(outcome, TooLarge) else len(outcome),
@@ -100,12 +100,14 @@ def outcome_of(example: Example, encoded: Encoded) -> Outcome:
     )
 
 
-def summarise(outcomes: Sequence[Outcome], questions: int, missing_tables: int, max_tokens: int) -> Report:
+def summarise(
+    outcomes: Sequence[ExampleReport], questions: int, missing_tables: int, max_tokens: int
+) -> EncodingReport:
     """The report of a split."""
     kept = [outcome for outcome in outcomes if not outcome.reason]
     cuts = [outcome.full_length - outcome.length for outcome in kept]
     full = [outcome.full_length for outcome in outcomes] or [0]
-    return Report(
+    return EncodingReport(
         questions=questions,
         missing_tables=missing_tables,
         encoded=len(kept),

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from mate_cli.encoding.encode import encode, reading_row_of, row_of
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, TooLarge
-from mate_cli.encoding.report import Outcome, outcome_of
+from mate_cli.encoding.report import ExampleReport, outcome_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
 from mate_cli.system.stopping import become_worker
@@ -62,7 +62,7 @@ def write_rows(
     options: EncodingOptions,
     processes: int,
     advance: Callable[[int], None],
-) -> list[Outcome]:
+) -> list[ExampleReport]:
     """Encode and write; rows are sorted by table id, and within a table as they came.
 
     Args:
@@ -74,7 +74,7 @@ def write_rows(
     Raises:
         UserError: a process was killed.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[ExampleReport] = []
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, _schema(options)) as writer:
         for batch, own in _encoded_chunks(examples, tokenizer, options, processes):
             if batch.num_rows:
@@ -86,7 +86,7 @@ def write_rows(
 
 def _encoded_chunks(
     examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions, processes: int
-) -> Iterator[tuple[pa.RecordBatch, list[Outcome]]]:
+) -> Iterator[tuple[pa.RecordBatch, list[ExampleReport]]]:
     chunks = _chunks(examples)
     if processes <= 1:
         yield from (_encode_chunk([examples[i] for i in chunk], tokenizer, options) for chunk in chunks)
@@ -114,7 +114,7 @@ def _chunks(examples: Sequence[Example]) -> list[list[int]]:
 
 def _encode_chunk(
     examples: list[Example], tokenizer: CellTokenizer, options: EncodingOptions
-) -> tuple[pa.RecordBatch, list[Outcome]]:
+) -> tuple[pa.RecordBatch, list[ExampleReport]]:
     rows, outcomes = [], []
     for example, encoded in zip(examples, encode(examples, tokenizer, options), strict=True):
         outcomes.append(outcome_of(example, encoded))
@@ -148,6 +148,6 @@ def _start_worker(examples: Sequence[Example], tokenizer_folder: Path, options: 
     _worker = examples, CellTokenizer(tokenizer_folder), options
 
 
-def _encode_in_worker(chunk: list[int]) -> tuple[pa.RecordBatch, list[Outcome]]:
+def _encode_in_worker(chunk: list[int]) -> tuple[pa.RecordBatch, list[ExampleReport]]:
     examples, tokenizer, options = _worker
     return _encode_chunk([examples[number] for number in chunk], tokenizer, options)

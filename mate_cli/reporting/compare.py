@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.compare import ComparedRun
-from mate_cli.reporting.grid import Grid, markdown_page, terminal_table
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
 
@@ -43,12 +43,12 @@ def write_comparison(title: str, runs: Sequence[ComparedRun], folder: Path, comm
         write_text(folder / "compare.md", markdown_page(command, f"{title}. {CAPTION}", [_grid(runs)]))
 
 
-def _grid(runs: Sequence[ComparedRun]) -> Grid:
+def _grid(runs: Sequence[ComparedRun]) -> TextTable:
     rows = []
     for run in runs:
         name = f"{run.name} ({run.unread} not read)" if run.unread else run.name
         rows.append([name, run.ablation, *(_cell(run, measure) for measure in run.measures)])
-    return Grid("", ["run", "ablation", *runs[0].measures], rows)
+    return TextTable("", ["run", "ablation", *runs[0].measures], rows)
 
 
 def _cell(run: ComparedRun, measure: str) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.analysis.coverage import KINDS, Counts, Group, coverage_record
 from mate_cli.attention import Buckets
-from mate_cli.reporting.grid import Grid, markdown_page, terminal_table
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
 
@@ -69,7 +69,7 @@ def _draw(counts: Counts, file: Path) -> None:
     figure.savefig(file, dpi=90)
 
 
-def _grids(counts: Counts) -> Iterator[Grid]:
+def _grids(counts: Counts) -> Iterator[TextTable]:
     radii = _radii(counts)
     head = ["tables", "tokens", "number", "heads", *(f"R={radius}" for radius in radii)]
     for global_size in _global_sizes(counts):
@@ -78,7 +78,7 @@ def _grids(counts: Counts) -> Iterator[Grid]:
             line = [counts[Group(case, tokens, kind, Buckets(global_size, radius))] for radius in radii]
             shares = ["exact" if c.exact == c.documents else f"{100 * c.share:.1f}" for c in line]
             rows.append([case, f"≤{tokens}", str(line[0].documents), kind, *shares])
-        yield Grid(f"G={global_size}", head, rows)
+        yield TextTable(f"G={global_size}", head, rows)
 
 
 def _global_sizes(counts: Counts) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.flow import TARGETS, Flow, Target
-from mate_cli.reporting.grid import Grid, markdown_page, terminal_table
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
 from mate_cli.reporting.published import FLOW_ATTENTION, FLOW_UNIFORM
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_json, write_text
@@ -123,18 +123,20 @@ def _draw(report: FlowReport, attention: np.ndarray, file: Path) -> None:
     figure.savefig(file, dpi=90)
 
 
-def _grids(report: FlowReport) -> Iterator[Grid]:
+def _grids(report: FlowReport) -> Iterator[TextTable]:
     flow = report.flow
     yield _main_grid(report)
     if flow.attention is None:
         return
     columns = [_name(target) for target in TARGETS]
     layers, heads = flow.attention.mean(1), flow.attention.mean(0)
-    yield Grid("by layer", ["layer", *columns], [[str(n + 1), *_percents(row)] for n, row in enumerate(layers)])
-    yield Grid("by head", ["head", *columns], [[_head_name(flow, n), *_percents(row)] for n, row in enumerate(heads)])
+    yield TextTable("by layer", ["layer", *columns], [[str(n + 1), *_percents(row)] for n, row in enumerate(layers)])
+    yield TextTable(
+        "by head", ["head", *columns], [[_head_name(flow, n), *_percents(row)] for n, row in enumerate(heads)]
+    )
 
 
-def _main_grid(report: FlowReport) -> Grid:
+def _main_grid(report: FlowReport) -> TextTable:
     flow, columns = report.flow, {}
     if flow.attention is not None:
         mean = flow.attention.mean((0, 1))
@@ -146,7 +148,7 @@ def _main_grid(report: FlowReport) -> Grid:
         columns["paper: uniform"] = [f"{share:.2f}" for share in FLOW_UNIFORM]
     marks = [[target.kind, _MARKS[target.same_column], _MARKS[target.same_row]] for target in TARGETS]
     rows = [[*mark, *cells] for mark, cells in zip(marks, zip(*columns.values(), strict=True), strict=True)]
-    return Grid("attention by target", [*_WORDS[:3], *columns], rows)
+    return TextTable("attention by target", [*_WORDS[:3], *columns], rows)
 
 
 def _baselines(flow: Flow) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from rich.text import Text
 from mate_cli import __version__
 
 
-class Grid(NamedTuple):
+class TextTable(NamedTuple):
     """A table of text: one cell in each row for each name in ``head``."""
 
     title: str
@@ -47,7 +47,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Co
     return "\n".join(f"| {' | '.join(map(_escaped, cells))} |" for cells in [head, rule, *rows])
 
 
-def markdown_page(command: Sequence[str], caption: str, grids: Iterable[Grid], right: Collection[str] = ()) -> str:
+def markdown_page(command: Sequence[str], caption: str, grids: Iterable[TextTable], right: Collection[str] = ()) -> str:
     """Tables with their titles, below the command that made them and a caption.
 
     Args:

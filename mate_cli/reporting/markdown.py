@@ -21,7 +21,7 @@ _PICTURES = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg"}
 
 
 @dataclass(frozen=True)
-class Document:
+class MarkdownFile:
     """
     Attributes:
         title: the first heading, or else the name of the file.
@@ -33,7 +33,7 @@ class Document:
     body: Markup
 
 
-def documents(folders: Sequence[str] | None) -> list[Document]:
+def documents(folders: Sequence[str] | None) -> list[MarkdownFile]:
     """Read all Markdown files below some folders; "table9" comes before "table10".
 
     Args:
@@ -65,7 +65,7 @@ def _sorted(files: Iterator[Path]) -> list[Path]:
     return sorted(files, key=key)
 
 
-def _document(file: Path, root: Path) -> Document:
+def _document(file: Path, root: Path) -> MarkdownFile:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -81,7 +81,7 @@ def _document(file: Path, root: Path) -> Document:
             token.children = list(_without_files(token.children))
             for child in token.children:
                 _embed(child, file.parent, root)
-    return Document(title, str(file), Markup(parser.renderer.render(tokens, parser.options, {})))
+    return MarkdownFile(title, str(file), Markup(parser.renderer.render(tokens, parser.options, {})))
 
 
 def _without_files(tokens: list[Token]) -> Iterator[Token]:

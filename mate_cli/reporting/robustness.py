@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
 from mate_cli.metrics.statistics import Interval
-from mate_cli.reporting.grid import Grid, markdown_page, terminal_table
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
 from mate_cli.reporting.shares import percent, percent_interval
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
@@ -73,10 +73,10 @@ def _draw(title: str, bins: Sequence[LengthBin], file: Path) -> None:
     figure.savefig(file, dpi=90)
 
 
-def _grids(result: Robustness) -> Iterator[Grid]:
-    yield Grid("predictions that change", _SENSITIVITY, [_sensitivity_row(line) for line in result.sensitivities])
+def _grids(result: Robustness) -> Iterator[TextTable]:
+    yield TextTable("predictions that change", _SENSITIVITY, [_sensitivity_row(line) for line in result.sensitivities])
     lengths = [[f"≤{length.tokens}", str(length.questions), _share(length.accuracy)] for length in result.lengths]
-    yield Grid("accuracy by length", _LENGTH, lengths)
+    yield TextTable("accuracy by length", _LENGTH, lengths)
 
 
 def _sensitivity_row(line: Sensitivity) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli import __version__
-from mate_cli.reporting.markdown import Document, picture
+from mate_cli.reporting.markdown import MarkdownFile, picture
 from mate_cli.reporting.run_figures import curve_picture, score_picture
 from mate_cli.reporting.runs import count, duration, score_text, scores_of, settings_of
 from mate_cli.reporting.templates import render
@@ -18,7 +18,7 @@ Anchors = Mapping[Path, str]
 """Folder of a run -> its anchor on the page."""
 
 
-def run_page(runs: Sequence[RunRecord], broken: Sequence[BrokenRecord], tables: Sequence[Document]) -> str:
+def run_page(runs: Sequence[RunRecord], broken: Sequence[BrokenRecord], tables: Sequence[MarkdownFile]) -> str:
     """Tables and figures, then the runs by task, then each run with its settings, scores and curve."""
     anchors = {run.path.resolve(): f"run-{number}" for number, run in enumerate(runs, 1)}
     by_task: dict[str, list[RunRecord]] = {}

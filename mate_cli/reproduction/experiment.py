@@ -43,7 +43,7 @@ FIGURES = ("heads", "buckets", "figure4-time", "figure5-flops", "figure6-memory"
 
 
 @dataclass(frozen=True)
-class Chain:
+class Trainings:
     """Trainings, each by its words; each but the first starts from the one before it."""
 
     words: tuple[str, ...]
@@ -53,8 +53,8 @@ class Chain:
 class Stages:
     """A selector and a reader that answer together."""
 
-    selector: Chain
-    reader: Chain
+    selector: Trainings
+    reader: Trainings
 
 
 @dataclass(frozen=True)
@@ -79,20 +79,20 @@ class Measured:
 class FlowOf:
     """The attention flow of the last of some trainings."""
 
-    chain: Chain
+    chain: Trainings
 
 
-Source = Chain | Stages | DataOf | Measured | FlowOf
+Source = Trainings | Stages | DataOf | Measured | FlowOf
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedValue:
     value: float
     error: float | None = None
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """
     Attributes:
         metric: where in the source's result the value stands; of trained sources, it begins with the split.
@@ -115,10 +115,10 @@ class Row:
     name: str
     sources: Mapping[str, Source]
     metric: str
-    paper: Mapping[str, Published]
+    paper: Mapping[str, PublishedValue]
     note: str
 
-    def path(self, column: Column) -> str:
+    def path(self, column: TableColumn) -> str:
         """Where in the column's source the value of this row stands."""
         return ".".join(part for part in (column.metric, self.metric) if part)
 
@@ -132,7 +132,7 @@ class Experiment:
     reference: str | None
     note: str
     figure: str | None
-    columns: Mapping[str, Column]
+    columns: Mapping[str, TableColumn]
     rows: Mapping[str, Row]
 
     @property
@@ -175,11 +175,11 @@ def read_experiment(file: Path) -> Experiment:
     )
 
 
-def _column(name: str, plain: Mapping[str, str]) -> Column:
-    return Column(name, plain["of"], plain.get("metric", ""), plain.get("median_run_of"))
+def _column(name: str, plain: Mapping[str, str]) -> TableColumn:
+    return TableColumn(name, plain["of"], plain.get("metric", ""), plain.get("median_run_of"))
 
 
-def _row(name: str, plain: Mapping[str, Any], shared: Mapping[str, Source], columns: Mapping[str, Column]) -> Row:
+def _row(name: str, plain: Mapping[str, Any], shared: Mapping[str, Source], columns: Mapping[str, TableColumn]) -> Row:
     own = {key: _source(value) for key, value in plain.items() if key not in ("metric", "paper", "note")}
     if unused := own.keys() - {column.source for column in columns.values()}:
         raise ValueError(f"{name}: no column is of {sorted(unused)}")
@@ -191,24 +191,24 @@ def _row(name: str, plain: Mapping[str, Any], shared: Mapping[str, Source], colu
 
 def _source(plain: Any) -> Source:
     if isinstance(plain, list):
-        return Chain(tuple(plain))
+        return Trainings(tuple(plain))
     match plain:
         case {"selector": selector, "reader": reader}:
-            return Stages(Chain(tuple(selector)), Chain(tuple(reader)))
+            return Stages(Trainings(tuple(selector)), Trainings(tuple(reader)))
         case {"statistics": task}:
             return DataOf(task)
         case {"bench": words}:
             return Measured(tuple(words.items()))
         case {"flow": chain}:
-            return FlowOf(Chain(tuple(chain)))
+            return FlowOf(Trainings(tuple(chain)))
     raise ValueError(f"no source: {plain}")
 
 
-def _published(plain: Any) -> Published | None:
+def _published(plain: Any) -> PublishedValue | None:
     if plain in ("-", None):
         return None
     value, _, error = str(plain).partition("±")
-    return Published(float(value), float(error) if error else None)
+    return PublishedValue(float(value), float(error) if error else None)
 
 
 def _one_of(name: str, known: Iterable[str]) -> str:

@@ -9,7 +9,17 @@ from typing import Any
 
 from mate_cli.bench.findings import point_of
 from mate_cli.metrics.statistics import Contrast, Spread, contrast, median_run, rank_correlation, spread
-from mate_cli.reproduction.experiment import Chain, Column, Experiment, FlowOf, Measured, Published, Row, Source, Stages
+from mate_cli.reproduction.experiment import (
+    Experiment,
+    FlowOf,
+    Measured,
+    PublishedValue,
+    Row,
+    Source,
+    Stages,
+    TableColumn,
+    Trainings,
+)
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.plan import chosen_rows, closure, steps_of
 from mate_cli.reproduction.steps import Step, Training
@@ -17,15 +27,16 @@ from mate_cli.runs.records import value_at
 
 
 @dataclass(frozen=True)
-class Cell:
-    """
+class Comparison:
+    """A row of the paper under one column: our values beside the published one.
+
     Attributes:
         by_seed: our values, in the paper's unit; of a median run, its own alone.
         from_median_run: whether it is the value of one run that another column chose.
     """
 
     by_seed: Mapping[int, float]
-    published: Published | None
+    published: PublishedValue | None
     from_median_run: bool = False
 
     @cached_property
@@ -47,7 +58,7 @@ class OutcomeRow:
     """
 
     row: Row
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, Comparison]
     codes: tuple[str, ...]
 
     @property
@@ -78,7 +89,7 @@ class Outcome:
     def is_trained(self) -> bool:
         """Whether its values depend on seeds."""
         sources = [source for own in self.rows for source in own.row.sources.values()]
-        return any(isinstance(source, Chain | Stages | FlowOf) for source in sources)
+        return any(isinstance(source, Trainings | Stages | FlowOf) for source in sources)
 
     @cached_property
     def agreement(self) -> dict[str, Agreement]:
@@ -93,7 +104,7 @@ class Outcome:
         ours, theirs = [c.ours.median for c in both if c.ours], [c.published.value for c in both if c.published]
         return Agreement(len(both), rank_correlation(ours, theirs), dict(self._contrasts(cells)))
 
-    def _contrasts(self, cells: Mapping[str, Cell]) -> Iterator[tuple[str, Contrast]]:
+    def _contrasts(self, cells: Mapping[str, Comparison]) -> Iterator[tuple[str, Contrast]]:
         reference = cells.get(str(self.experiment.reference))
         if reference is None or reference.published is None:
             return
@@ -109,7 +120,7 @@ def outcome(experiment: Experiment, ledger: Ledger) -> Outcome:
     """A table as far as its runs are there."""
     rows = []
     for row in chosen_rows(experiment, ledger.config.only):
-        cells: dict[str, Cell] = {}
+        cells: dict[str, Comparison] = {}
         for column in experiment.columns.values():
             cells[column.name] = _cell(experiment, row, column, ledger)
         rows.append(OutcomeRow(row, cells, _codes(experiment, row, ledger)))
@@ -129,33 +140,33 @@ def median_steps(experiments: Sequence[Experiment], ledger: Ledger) -> list[Step
     return list(found)
 
 
-def _cell(experiment: Experiment, row: Row, column: Column, ledger: Ledger) -> Cell:
+def _cell(experiment: Experiment, row: Row, column: TableColumn, ledger: Ledger) -> Comparison:
     published = row.paper.get(column.name)
     if column.median_run_of is None:
-        return Cell(_by_seed(experiment, row, column, ledger), published)
+        return Comparison(_by_seed(experiment, row, column, ledger), published)
     seed = _chosen_seed(experiment, row, column, ledger)
     value = None if seed is None else _value(experiment, row, column, seed, ledger)
-    return Cell({} if value is None or seed is None else {seed: value}, published, from_median_run=True)
+    return Comparison({} if value is None or seed is None else {seed: value}, published, from_median_run=True)
 
 
-def _chosen_seed(experiment: Experiment, row: Row, column: Column, ledger: Ledger) -> int | None:
+def _chosen_seed(experiment: Experiment, row: Row, column: TableColumn, ledger: Ledger) -> int | None:
     if column.median_run_of is None:
         return None
     scores = _by_seed(experiment, row, experiment.columns[column.median_run_of], ledger)
     return median_run(scores) if scores else None
 
 
-def _by_seed(experiment: Experiment, row: Row, column: Column, ledger: Ledger) -> dict[int, float]:
+def _by_seed(experiment: Experiment, row: Row, column: TableColumn, ledger: Ledger) -> dict[int, float]:
     source = row.sources.get(column.source)
     if source is None:
         return {}
-    is_trained = isinstance(source, Chain | Stages) or (isinstance(source, FlowOf) and bool(source.chain.words))
+    is_trained = isinstance(source, Trainings | Stages) or (isinstance(source, FlowOf) and bool(source.chain.words))
     seeds = range(ledger.config.seeds if is_trained else 1)
     values = {seed: _value(experiment, row, column, seed, ledger) for seed in seeds}
     return {seed: value for seed, value in values.items() if value is not None}
 
 
-def _value(experiment: Experiment, row: Row, column: Column, seed: int, ledger: Ledger) -> float | None:
+def _value(experiment: Experiment, row: Row, column: TableColumn, seed: int, ledger: Ledger) -> float | None:
     source = row.sources[column.source]
     last = steps_of(source, column.metric, seed, ledger.config)[0]
     result = last.result(ledger)

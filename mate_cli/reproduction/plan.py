@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import unknown_name
 from mate_cli.reproduction.estimate import Estimate, estimate
-from mate_cli.reproduction.experiment import Chain, DataOf, Experiment, FlowOf, Measured, Row, Source, Stages
+from mate_cli.reproduction.experiment import DataOf, Experiment, FlowOf, Measured, Row, Source, Stages, Trainings
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Answering, Counting, Flowing, Measuring, Scoring, Step, Training
 from mate_cli.system.errors import UserError
@@ -65,7 +65,7 @@ def steps_of(source: Source, metric: str, seed: int, config: ReproduceConfig) ->
     """
     split = metric.partition(".")[0] or _ENDS_TRAINING
     match source:
-        case Chain():
+        case Trainings():
             run = trained(source, seed, config)
             return [run] if split == _ENDS_TRAINING else [Scoring(run, split)]
         case Stages(selector, reader):
@@ -78,7 +78,7 @@ def steps_of(source: Source, metric: str, seed: int, config: ReproduceConfig) ->
             return [Flowing(trained(chain, seed, config) if chain.words else None)]
 
 
-def trained(chain: Chain, seed: int, config: ReproduceConfig) -> Training:
+def trained(chain: Trainings, seed: int, config: ReproduceConfig) -> Training:
     """The last training of a chain, with those that it starts from."""
     last = None
     for words in chain.words:

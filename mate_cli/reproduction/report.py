@@ -17,7 +17,7 @@ from mate_cli.metrics.statistics import Contrast
 from mate_cli.reporting.grid import markdown_table
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger
-from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow
+from mate_cli.reproduction.outcome import Comparison, Outcome, OutcomeRow
 from mate_cli.reproduction.plan_report import circumstances
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
@@ -134,7 +134,7 @@ def outcome_csv(outcome: Outcome) -> str:
     return file.getvalue()
 
 
-def _csv_values(cell: Cell) -> Iterator[object]:
+def _csv_values(cell: Comparison) -> Iterator[object]:
     ours, theirs = cell.ours, cell.published
     yield from (None, None, 0) if ours is None else (ours.median, ours.half_iqr, ours.n)
     yield " ".join(f"{seed}:{value:.6g}" for seed, value in cell.by_seed.items())
@@ -155,7 +155,7 @@ def _lines(row: OutcomeRow, outcome: Outcome) -> Iterator[list[str]]:
             yield ["", "difference", *blank, *(_signed(cell.difference, decimals) for cell in cells)]
 
 
-def _number(cells: Sequence[Cell], outcome: Outcome) -> list[str]:
+def _number(cells: Sequence[Comparison], outcome: Outcome) -> list[str]:
     """How many runs there are, of the columns that are not those of a single one."""
     if not outcome.is_trained:
         return []
@@ -163,14 +163,14 @@ def _number(cells: Sequence[Cell], outcome: Outcome) -> list[str]:
     return [f"{min(numbers)}" if len(numbers) == 1 else f"{min(numbers)}–{max(numbers)}"]
 
 
-def _ours(cell: Cell, decimals: int) -> str:
+def _ours(cell: Comparison, decimals: int) -> str:
     if cell.ours is None:
         return _NOTHING
     spread = "" if cell.ours.half_iqr is None else f" ±{cell.ours.half_iqr:.{max(decimals, 1)}f}"
     return f"{cell.ours.median:,.{decimals}f}{spread}"
 
 
-def _theirs(cell: Cell, decimals: int) -> str:
+def _theirs(cell: Comparison, decimals: int) -> str:
     if cell.published is None:
         return _NOTHING
     error = "" if cell.published.error is None else f" ±{cell.published.error:g}"

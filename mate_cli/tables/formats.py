@@ -8,7 +8,7 @@ from typing import Protocol
 from mate_cli.system.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.own import OwnFormat
-from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.split import ReleaseLayout, Split
 from mate_cli.tables.statements.splits import StatementFormat
 
 
@@ -16,7 +16,7 @@ class Format(Protocol):
     """A data format: a module, or an object, that reads a benchmark; ``split`` is "train", "dev" or "test"."""
 
     @property
-    def LAYOUT(self) -> Layout: ...
+    def LAYOUT(self) -> ReleaseLayout: ...
 
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
         """The files that decide the examples of a split; some may not exist."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.answer_match import AnswerFinder
-from mate_cli.tables.split import Layout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, file_below
 from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tables.text_files import JsonObject, read_json
 from mate_cli.tables.wiki_table import parse_passages, parse_table
@@ -21,7 +21,7 @@ _QUESTIONS = Path("released_data")
 _TABLES = Path("WikiTables-WithLinks", "tables_tok")
 _PASSAGES = Path("WikiTables-WithLinks", "request_tok")
 
-LAYOUT = Layout(
+LAYOUT = ReleaseLayout(
     content="released_data/ (github.com/wenhuchen/HybridQA) and WikiTables-WithLinks/ "
     "(github.com/wenhuchen/WikiTables-WithLinks)",
     folders=(_QUESTIONS, _TABLES, _PASSAGES),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.split import Layout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.text_files import read_records
@@ -21,7 +21,7 @@ from mate_cli.tables.user_table import read_table
 _COLUMNS = ("question", "table", "answer")
 _DIALECT = {"strict": True}
 
-_LAYOUT = Layout(
+_LAYOUT = ReleaseLayout(
     content="train.csv and dev.csv, whose columns are question, table and answer, and the tables that they name",
     folders=(),
     questions={split: (Path(f"{split}.csv"),) for split in ("train", "dev", "test")},
@@ -40,7 +40,7 @@ class OwnFormat:
     alternatives: bool
 
     @property
-    def LAYOUT(self) -> Layout:
+    def LAYOUT(self) -> ReleaseLayout:
         return _LAYOUT
 
     def split_files(self, data_dir: Path, split: str) -> list[Path]:

@@ -48,7 +48,7 @@ def file_below(folder: Path, name: str, where: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ReleaseLayout:
     """Where in ``data_dir`` a release keeps what.
 
     Attributes:

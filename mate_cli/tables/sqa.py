@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.system.errors import UserError, named, shown
-from mate_cli.tables.split import Layout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, file_below
 from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tables.text_files import has_lone_surrogate, read_records, read_table
 
@@ -24,7 +24,7 @@ _TABS = {"delimiter": "\t"}
 _COORDINATE = re.compile(r"\(([0-9]{1,9}), ?([0-9]{1,9})\)")
 _LONGEST = 100  # questions; each example holds all that were asked before it
 
-LAYOUT = Layout(
+LAYOUT = ReleaseLayout(
     content="the *.tsv files and table_csv/ of the SQA release (Microsoft Research Sequential Question Answering)",
     folders=(Path("table_csv"),),
     questions={

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.split import Layout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, file_below
 from mate_cli.tables.table import Example
 from mate_cli.tables.text_files import JsonObject, read_json, read_table
 
@@ -26,7 +26,7 @@ _NAMES = {"train": "train", "dev": "val", "test": "test"}
 _GROUPS = {"simple": "simple_ids.json", "complex": "complex_ids.json", "small": "small_test_id.json"}
 _HASHES = {"delimiter": "#"}
 
-LAYOUT = Layout(
+LAYOUT = ReleaseLayout(
     content="data/ and tokenized_data/ or collected_data/ of TabFact (github.com/wenhuchen/Table-Fact-Checking)",
     folders=(_TABLES,),
     questions={split: (_WRITTEN[0], Path("tokenized_data", f"{name}_examples.json")) for split, name in _NAMES.items()},

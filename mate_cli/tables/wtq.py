@@ -14,7 +14,7 @@ import csv
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.split import Layout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.text import wtq_normalize
@@ -24,7 +24,7 @@ _COLUMNS = ("id", "utterance", "context", "targetValue")
 _TABS = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
 _TABLE = {"escapechar": "\\", "doublequote": False}
 
-LAYOUT = Layout(
+LAYOUT = ReleaseLayout(
     content="data/ and csv/ of WikiTableQuestions 1.0.2 (github.com/ppasupat/WikiTableQuestions)",
     folders=(Path("data"), Path("csv")),
     questions={

@@ -42,8 +42,8 @@ from mate_cli.training.xla import SyncEachBatch, start_xla
 
 
 @dataclass(frozen=True)
-class Job:
-    """All that a training run needs, ready to go."""
+class TrainingSetup:
+    """The parts of a training, built and checked: model, data, devices, run folder."""
 
     config: TrainConfig
     devices: Devices
@@ -78,14 +78,14 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     plain = to_plain(config)
     is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, config=plain)
     try:
-        job, origin = _build_or_leave_nothing(config, devices, folder, console, is_new)
+        setup, origin = _set_up_or_leave_nothing(config, devices, folder, console, is_new)
         if config.overwrite or not folder.last_checkpoint.exists():  # one killed before its first has left bits
             folder.clear()
         folder.record_start(plain, sys.argv, origin)
-        examples = job.steps * job.schedule.batch
-        console.print(describe_cost(job.module.model, job.mean_length, examples, devices))
+        examples = setup.steps * setup.schedule.batch
+        console.print(describe_cost(setup.module.model, setup.mean_length, examples, devices))
         try:
-            _fit(job, console)
+            _fit(setup, console)
         finally:
             finish_tracking()
     except BaseException:
@@ -94,19 +94,19 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     return folder
 
 
-def _build_or_leave_nothing(
+def _set_up_or_leave_nothing(
     config: TrainConfig, devices: Devices, folder: RunFolder, console: Console, is_new: bool
-) -> tuple[Job, dict[str, Any]]:
-    """The job, and what it starts from; a folder that is new goes again where there is none."""
+) -> tuple[TrainingSetup, dict[str, Any]]:
+    """The setup, and what it starts from; a folder that is new goes again where there is none."""
     try:
-        return build_job(config, devices, folder, console), origin_of(config.backbone)
+        return build_setup(config, devices, folder, console), origin_of(config.backbone)
     except BaseException:
         if is_new:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
 
 
-def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console: Console) -> Job:
+def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, console: Console) -> TrainingSetup:
     """Data, model and trainer parts of a run; nothing is written to the run folder."""
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
@@ -152,41 +152,41 @@ def build_job(config: TrainConfig, devices: Devices, folder: RunFolder, console:
     )
     module = TaskModule(model, task, optimization, new, config.seed)
     module.encoder.recompute = config.hardware.recompute
-    return Job(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes)
+    return TrainingSetup(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes)
 
 
-def _fit(job: Job, console: Console) -> None:
-    goes_on = job.config.resume and job.folder.last_checkpoint.exists()
-    checkpoint = job.folder.last_checkpoint if goes_on else None
+def _fit(setup: TrainingSetup, console: Console) -> None:
+    goes_on = setup.config.resume and setup.folder.last_checkpoint.exists()
+    checkpoint = setup.folder.last_checkpoint if goes_on else None
     if checkpoint is not None:
         check_state(checkpoint)
-    job.folder.set_status("running", **_facts(job))
+    setup.folder.set_status("running", **_facts(setup))
     try:
-        trainer = _trainer(job, console)
-        trainer.fit(job.module, job.data, ckpt_path=checkpoint, weights_only=True)
-        if job.steps % job.validate_every:
-            trainer.validate(job.module, job.data, verbose=False)
+        trainer = _trainer(setup, console)
+        trainer.fit(setup.module, setup.data, ckpt_path=checkpoint, weights_only=True)
+        if setup.steps % setup.validate_every:
+            trainer.validate(setup.module, setup.data, verbose=False)
     except TrainingInterrupted as stop:
-        job.folder.set_status("interrupted", step=stop.step)
-        console.print(f"stopped at step {stop.step} of {job.steps}; go on with the same command and resume=true")
+        setup.folder.set_status("interrupted", step=stop.step)
+        console.print(f"stopped at step {stop.step} of {setup.steps}; go on with the same command and resume=true")
         if not is_first_rank():
             sys.exit()  # with an error, Lightning would kill the first one while it still writes
         raise (Preempted if stop.preempted else KeyboardInterrupt) from None
     except (KeyboardInterrupt, SystemExit):
-        _note(job.folder, "interrupted")
+        _note(setup.folder, "interrupted")
         raise
     except OSError as error:
-        _note(job.folder, "failed", error=str(error))
+        _note(setup.folder, "failed", error=str(error))
         raise UserError(
-            f"cannot write to {job.folder.path}: {disk_reason(error)}; resume=true then goes on where it was saved",
+            f"cannot write to {setup.folder.path}: {disk_reason(error)}; resume=true then goes on where it was saved",
             exit_code=1,
         ) from error
     except BaseException as error:
-        _note(job.folder, "failed", error=str(error) if isinstance(error, UserError) else repr(error))
+        _note(setup.folder, "failed", error=str(error) if isinstance(error, UserError) else repr(error))
         raise
-    clamped = job.module.clamped_ids
+    clamped = setup.module.clamped_ids
     # Replicas have modules of their own, and no number of theirs comes back from them.
-    job.folder.set_status("trained", step=job.steps, **({} if job.devices.replicas else {"clamped_ids": clamped}))
+    setup.folder.set_status("trained", step=setup.steps, **({} if setup.devices.replicas else {"clamped_ids": clamped}))
     if clamped:
         console.print(
             f"{clamped} row or column indices lay beyond their embedding tables and were clamped in the look-up"
@@ -199,35 +199,35 @@ def _note(folder: RunFolder, state: str, **facts: Any) -> None:
         folder.set_status(state, **facts)
 
 
-def _facts(job: Job) -> dict[str, Any]:
+def _facts(setup: TrainingSetup) -> dict[str, Any]:
     """What the records of the run say of its size, and of where it runs."""
-    hardware = {**asdict(job.devices), "device": device_name(job.devices), "threads": torch.get_num_threads()}
+    hardware = {**asdict(setup.devices), "device": device_name(setup.devices), "threads": torch.get_num_threads()}
     return {
-        "steps": job.steps,
-        "mean_tokens": round(job.mean_length, 1),
-        "parameters": sum(parameter.numel() for parameter in job.module.model.parameters()),
-        "flops_per_token": training_flops(job.module.model),
+        "steps": setup.steps,
+        "mean_tokens": round(setup.mean_length, 1),
+        "parameters": sum(parameter.numel() for parameter in setup.module.model.parameters()),
+        "flops_per_token": training_flops(setup.module.model),
         "hardware": hardware,
     }
 
 
-def _trainer(job: Job, console: Console) -> pl.Trainer:
+def _trainer(setup: TrainingSetup, console: Console) -> pl.Trainer:
     quieten_lightning()
-    checkpoints = Checkpoints(job.folder, job.vocabulary, job.schedule.save_every, job.validate_every)
-    recorded = [FiniteLoss(job.folder), Curves(job.folder.path / "metrics.csv", job.module.task.metric)]
+    checkpoints = Checkpoints(setup.folder, setup.vocabulary, setup.schedule.save_every, setup.validate_every)
+    recorded = [FiniteLoss(setup.folder), Curves(setup.folder.path / "metrics.csv", setup.module.task.metric)]
     return pl.Trainer(
-        **job.devices.trainer_arguments(),
-        max_steps=job.steps,
+        **setup.devices.trainer_arguments(),
+        max_steps=setup.steps,
         max_epochs=1,
-        accumulate_grad_batches=job.accumulation,
-        gradient_clip_val=job.schedule.clip_norm,
-        val_check_interval=job.validate_every * job.accumulation,
+        accumulate_grad_batches=setup.accumulation,
+        gradient_clip_val=setup.schedule.clip_norm,
+        val_check_interval=setup.validate_every * setup.accumulation,
         check_val_every_n_epoch=None,
         num_sanity_val_steps=0,
-        log_every_n_steps=_steps_between_logs(job),
+        log_every_n_steps=_steps_between_logs(setup),
         use_distributed_sampler=False,
-        callbacks=[*_for_devices(job.devices, recorded, checkpoints), ProgressReport(console)],
-        logger=loggers(job.config, job.folder),
+        callbacks=[*_for_devices(setup.devices, recorded, checkpoints), ProgressReport(console)],
+        logger=loggers(setup.config, setup.folder),
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
@@ -245,6 +245,6 @@ def _for_devices(devices: Devices, recorded: list[pl.Callback], checkpoints: Che
     return [*cut, *recorded, checkpoints, *stopping]
 
 
-def _steps_between_logs(job: Job) -> int:
+def _steps_between_logs(setup: TrainingSetup) -> int:
     """A loss that is read makes an XLA device wait: long runs there tell theirs now and then."""
-    return max(1, min(50, job.steps // 100)) if job.devices.device_type == "xla" else 1
+    return max(1, min(50, setup.steps // 100)) if setup.devices.device_type == "xla" else 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mate_cli.config.catalogue import reproduce_folder
-from mate_cli.reproduction.experiment import Experiment, Published, read_experiment
+from mate_cli.reproduction.experiment import Experiment, PublishedValue, read_experiment
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper.tex"
 pytestmark = pytest.mark.oracles
@@ -42,7 +42,7 @@ ROWS = {
 }
 
 
-def printed(experiment: Experiment) -> dict[str, list[Published | None]]:
+def printed(experiment: Experiment) -> dict[str, list[PublishedValue | None]]:
     """First cell of each line of the table with that label -> its other cells, bold face taken off."""
     source = PAPER.read_text(encoding="utf-8")
     end = source.index(rf"\label{{{experiment.label}}}")
@@ -56,13 +56,13 @@ def printed(experiment: Experiment) -> dict[str, list[Published | None]]:
     return lines
 
 
-def _number(cell: str) -> Published | None:
+def _number(cell: str) -> PublishedValue | None:
     plain = re.sub(r"\\textbf|[{},\s]", " ", cell.replace(r"\err{", "±").replace(",", ""))
     plain = "".join(plain.split())
     if not re.match(r"[\d.]", plain):
         return None
     value, _, error = plain.partition("±")
-    return Published(float(value), float(error) if error else None)
+    return PublishedValue(float(value), float(error) if error else None)
 
 
 @pytest.mark.parametrize("name", ROWS)

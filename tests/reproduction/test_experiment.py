@@ -11,12 +11,12 @@ from mate_cli.config.catalogue import options, reproduce_folder
 from mate_cli.config.train import TrainConfig
 from mate_cli.reporting.published import HYBRIDQA
 from mate_cli.reproduction.experiment import (
-    Chain,
     Experiment,
     FlowOf,
     Measured,
-    Published,
+    PublishedValue,
     Stages,
+    Trainings,
     chosen_experiments,
     read_experiment,
 )
@@ -25,12 +25,12 @@ from mate_cli.system.errors import UserError
 EXPERIMENTS = {experiment.name: experiment for experiment in chosen_experiments("all")}
 
 
-def chains(experiment: Experiment) -> set[Chain]:
-    found: set[Chain] = set()
+def chains(experiment: Experiment) -> set[Trainings]:
+    found: set[Trainings] = set()
     for row in experiment.rows.values():
         for source in row.sources.values():
             match source:
-                case Chain():
+                case Trainings():
                     found.add(source)
                 case Stages(selector, reader):
                     found |= {selector, reader}
@@ -103,8 +103,8 @@ def test_table_5_and_the_figures_beside_evaluations_agree() -> None:
 
 
 def test_the_errors_of_the_paper_stand_behind_its_numbers() -> None:
-    assert EXPERIMENTS["table8"].rows["TAPAS"].paper["SQA SEQ"] == Published(40.0, 1.0)
-    assert EXPERIMENTS["table6"].rows["HYBRIDER"].paper == {"Hits@1": Published(68.5)}
+    assert EXPERIMENTS["table8"].rows["TAPAS"].paper["SQA SEQ"] == PublishedValue(40.0, 1.0)
+    assert EXPERIMENTS["table6"].rows["HYBRIDER"].paper == {"Hits@1": PublishedValue(68.5)}
 
 
 @pytest.mark.parametrize(

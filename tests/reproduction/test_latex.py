@@ -13,8 +13,8 @@ import pytest
 
 from mate_cli.cli.main import main
 from mate_cli.config.catalogue import experiment_names, reproduce_folder
-from mate_cli.reproduction.experiment import Experiment, Published, read_experiment
-from mate_cli.reproduction.outcome import Cell, Outcome, OutcomeRow
+from mate_cli.reproduction.experiment import Experiment, PublishedValue, read_experiment
+from mate_cli.reproduction.outcome import Comparison, Outcome, OutcomeRow
 from mate_cli.reproduction.report import outcome_latex
 
 PREAMBLE = r"""\documentclass{article}
@@ -58,7 +58,9 @@ def test_letters_that_mean_something_to_tex_are_text(tmp_path: Path) -> None:
     base = read_experiment(reproduce_folder() / "table6.yaml")
     experiment = replace(base, title=SPECIAL, rows=dict(special_rows(base)))
     rows = tuple(
-        OutcomeRow(row, {name: Cell({0: 50.0}, Published(1.0, 0.5)) for name in experiment.columns}, ("a", "b"))
+        OutcomeRow(
+            row, {name: Comparison({0: 50.0}, PublishedValue(1.0, 0.5)) for name in experiment.columns}, ("a", "b")
+        )
         for row in experiment.rows.values()
     )
     pages, log = compiled([outcome_latex(Outcome(experiment, rows), SPECIAL)], tmp_path)

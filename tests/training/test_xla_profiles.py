@@ -133,7 +133,7 @@ def test_no_validation_can_follow_the_last_step_of_replicas(monkeypatch, tmp_pat
     schedule = ("task.schedules.smoke.steps=3", "task.schedules.smoke.validate_every=2")
     devices = Devices("xla_cpu", 2, 1, "32-true", "auto")
     with pytest.raises(UserError, match="validate_every=2 does not divide 3 steps, and on several XLA devices"):
-        fit.build_job(composed(*words, *schedule), devices, RunFolder(tmp_path), Console(quiet=True))
+        fit.build_setup(composed(*words, *schedule), devices, RunFolder(tmp_path), Console(quiet=True))
 
 
 def test_a_backend_of_many_shapes_is_refused(monkeypatch):

@@ -15,7 +15,7 @@ import numpy as np
 from mate_cli.system.errors import UserError
 from mate_cli.tables.corpus import Broken, Corpus, CorpusTable, are_held_out, page_hashes
 from mate_cli.tables.reading import release_seed
-from mate_cli.tables.split import Layout, Split
+from mate_cli.tables.split import ReleaseLayout, Split
 from mate_cli.tables.statements.counterfactual import counterfactuals
 from mate_cli.tables.statements.grammar import Statement
 from mate_cli.tables.statements.shards import shards
@@ -46,7 +46,7 @@ class _Made(NamedTuple):
     groups: Mapping[str, list[Group]]
 
 
-class _Tables(Layout):
+class _Tables(ReleaseLayout):
     """Any folder with tables has statements to train on and statements to validate with."""
 
     def present_splits(self, data_dir: Path) -> list[str]:
@@ -64,7 +64,7 @@ class StatementFormat:
     kinds: tuple[str, ...]
 
     @property
-    def LAYOUT(self) -> Layout:
+    def LAYOUT(self) -> ReleaseLayout:
         return _Tables("tables: CSV, Parquet, HTML or JSON files, those of Wikipedia with what links lead to", (), {})
 
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
