@@ -22,8 +22,8 @@ def table_layout(
     The header is the first row. The last cell is cut, so that the length is exact.
 
     Args:
-        shape: one of ``mate_cli.config.bench.SHAPES``: ``grid`` has 6 columns, ``long`` 4, ``wide`` 6 rows, ``square``
-            as many columns as rows, give or take one.
+        shape: one of ``mate_cli.config.bench.LAYOUTS`` but ``mixed``: ``grid`` has 6 columns, ``long`` 4, ``wide`` 6 rows,
+            ``square`` as many columns as rows, give or take one, ``column`` a single column.
         seed: of the lengths of the cells; None: one for each length.
     """
     table = tokens - question
@@ -47,6 +47,7 @@ def _rows_and_columns(shape: str, tokens: int) -> tuple[int, int]:
     sizes = {
         "grid": (tokens, 6),
         "long": (tokens, 4),
+        "column": (tokens, 1),
         "wide": (6, math.ceil(cells / 6)),
         "square": (tokens, math.ceil(math.sqrt(cells))),
     }

@@ -30,7 +30,9 @@ def test_a_table_is_as_long_as_asked_and_starts_with_its_question(shape: str, to
 
 
 def test_the_shapes_are_those_of_their_names() -> None:
-    grid, long, wide, square = (table_layout(shape, 2048) for shape in ("grid", "long", "wide", "square"))
+    shapes = ("grid", "long", "wide", "square", "column")
+    grid, long, wide, square, column = (table_layout(shape, 2048) for shape in shapes)
+    assert column.column.max() == 1
     assert grid.column.max() == 6
     assert long.column.max() == 4
     assert wide.row.max() == 5
