@@ -1,6 +1,6 @@
-"""Figures 1 and 2 of the paper (checklist 109, 110) for one example table, from the masks and plans of the models.
+"""Figures 1 and 2 of the paper for one example table, from the masks and plans of the models.
 
-`make pictures` draws those of the guides.
+`make pictures` draws the figures of the guides with it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ COLOURS = {
 
 
 def draw_picture(name: str, file: Path) -> None:
-    """Write one of ``PICTURES``; the same bytes each time."""
+    """Write one of ``PICTURES``; the bytes are the same each time."""
     with matplotlib.rc_context({"font.size": 7}):
         figure = PICTURES[name](*example())
         figure.savefig(file, dpi=110, metadata={"Software": None})
 
 
 def example() -> tuple[list[str], Layout]:
-    """The words of the example, each a token, and where they stand."""
+    """The words of the example, one token each, and their layout."""
     words, places = list(QUESTION), [(0, 0, 0)] * len(QUESTION)
     for row, cells in enumerate(TABLE):
         for column, cell in enumerate(cells, start=1):
@@ -61,19 +61,19 @@ def example() -> tuple[list[str], Layout]:
 
 
 def heads_figure(words: list[str], layout: Layout) -> Figure:
-    """Figure 1: who attends to whom in row heads and in column heads, in the order of the input."""
+    """Figure 1: the attention pattern of row heads and column heads, in the order of the input."""
     figure = Figure(figsize=(9, 5.3), layout="constrained")
     for kind, axes in zip(KINDS, figure.subplots(1, 2), strict=True):
         pairs = _allowed(kind, layout)
-        asked = layout.segment == 0
-        classes = np.where(pairs, np.where(asked[:, None] | asked, QUESTION_PAIR, SAME_LINE), NOTHING)
+        question = layout.segment == 0
+        classes = np.where(pairs, np.where(question[:, None] | question, QUESTION_PAIR, SAME_LINE), NOTHING)
         _matrix(axes, classes, words, f"{kind} heads")
     _legend(figure, {QUESTION_PAIR: "to or from the question", SAME_LINE: "same row, or same column"})
     return figure
 
 
 def buckets_figure(words: list[str], layout: Layout) -> Figure:
-    """Figure 2: the tokens in each head's order, the global part, the buckets and what they see."""
+    """Figure 2: the tokens in the order of each head, the global tokens, the buckets and the pairs they compute."""
     figure = Figure(figsize=(9, 5.3), layout="constrained")
     plan = bucketed_plan(layout, KINDS, BUCKETS)
     for number, (kind, axes) in enumerate(zip(KINDS, figure.subplots(1, 2), strict=True)):
@@ -86,15 +86,15 @@ def buckets_figure(words: list[str], layout: Layout) -> Figure:
         classes[(first[:, None] | first) & (classes == SAME_LINE)] = GLOBAL_PAIR
         _matrix(axes, classes, [words[token] for token in order], f"{kind} heads, sorted by {kind}")
         for border in range(BUCKETS.global_size, len(order), BUCKETS.radius):
-            axes.axhline(border, color="black", linewidth=1.6 if border == BUCKETS.global_size else 0.6)
-            axes.axvline(border, color="black", linewidth=1.6 if border == BUCKETS.global_size else 0.6)
-    words_of = {
+            for draw in (axes.axhline, axes.axvline):
+                draw(border, color="black", linewidth=1.6 if border == BUCKETS.global_size else 0.6)
+    labels = {
         GLOBAL_PAIR: f"to or from the G={BUCKETS.global_size} global tokens",
         SAME_LINE: f"within neighbouring buckets of R={BUCKETS.radius}",
         MASKED: "computed, then masked",
         MISSED: "of the pattern, but not seen",
     }
-    _legend(figure, words_of)
+    _legend(figure, labels)
     return figure
 
 
@@ -103,18 +103,22 @@ def _allowed(kind: Kind, layout: Layout) -> np.ndarray:
 
 
 def _planned(plan: BucketedPlan, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs that a plan computes and, of these, those that its masks leave; of one document."""
+    """The pairs that a plan of one document computes, and those of them that its masks keep.
+
+    Returns:
+        two bool arrays ``[tokens, tokens]``.
+    """
     group = plan.groups[number]
     computed, seen = np.zeros((2, plan.tokens, plan.tokens), dtype=bool)
     computed[group.global_index] = True
     seen[group.global_index] = group.global_masks[0].numpy()
     keys = group.key_index.view(len(group.mask), -1).numpy()
     queries = group.query_index.view(len(group.mask), -1).numpy()
-    for own, asked, mask in zip(queries, keys, group.mask[:, 0].numpy(), strict=True):
-        for query, row in zip(own, mask, strict=True):
-            if query:  # the first token is global: elsewhere it stands for an empty place
-                computed[query, asked] = True
-                seen[query, asked[row]] = True
+    for bucket, bucket_keys, mask in zip(queries, keys, group.mask[:, 0].numpy(), strict=True):
+        for query, row in zip(bucket, mask, strict=True):
+            if query:  # token 0 is global; in a bucket it stands for padding
+                computed[query, bucket_keys] = True
+                seen[query, bucket_keys[row]] = True
     return computed, seen
 
 

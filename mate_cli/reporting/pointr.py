@@ -1,4 +1,4 @@
-"""Answers of a pipeline or of a file: records for programs, EM and F1 by where the answer stands for people."""
+"""Answers of a PointR pipeline or of a file: records, and exact match and F1 by the place of the answer (table 5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from rich.table import Table as RichTable
 
 from mate_cli.inference.answer_split import Answers
 from mate_cli.metrics.hybridqa import GROUPS, AnswerScores, answer_scores, exact_match, f1
-from mate_cli.metrics.statistics import Interval, bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import bootstrap, paired_bootstrap
+from mate_cli.reporting.grid import terminal_table
 from mate_cli.reporting.published import Figure, Published
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.files import write_json_lines, write_text
@@ -22,7 +23,7 @@ _MEASURES = {"exact": "EM", "f1": "F1"}
 
 
 def write_answers(folder: RunFolder, split: str, answers: Answers) -> dict[str, Any]:
-    """Keep submission, records, scores and a weight fitted here in a folder; returns ``answers_record``."""
+    """Write submission, records, scores and a weight fitted here to a folder; return ``answers_record``."""
     predictions = answers.predictions(list(answers.numbers)[-1])
     record = answers_record(answers)
     write_text(folder.path / f"predictions-{split}.json", submission_text(predictions))
@@ -35,10 +36,10 @@ def write_answers(folder: RunFolder, split: str, answers: Answers) -> dict[str, 
 
 
 def question_records(answers: Answers) -> Iterator[dict[str, Any]]:
-    """One record for each question that has a table: gold, prediction, scores, and the cells read, as ranked.
+    """One record for each question that has a table: gold, prediction, scores and the cells read, in rank order.
 
-    ``chosen`` is the place of the cell among ``cells`` that the answer is from, null where none was read; ``joint``
-    is p(cell) * p(span | cell)^weight; ``start`` and ``end`` count characters of the cell's reading text.
+    ``chosen`` is the index of the answer's cell in ``cells``, null if no cell was read; ``joint`` is
+    p(cell) * p(span | cell)^weight; ``start`` and ``end`` count characters of the cell's reading text.
     """
     predictions = answers.predictions(list(answers.numbers)[-1])
     for example in answers.examples:
@@ -59,9 +60,9 @@ def question_records(answers: Answers) -> Iterator[dict[str, Any]]:
 
 
 def answers_record(answers: Answers) -> dict[str, Any]:
-    """The scores of every number of cells, and what each gains over each smaller one, question by question.
+    """The scores for each number of cells, and its gain over each smaller number, question by question.
 
-    All shares between 0 and 1, with their 95% bootstrap intervals; only the count where the split is blind.
+    Shares are between 0 and 1, with 95% bootstrap intervals. A blind split has ``questions`` 0 and nothing else.
     """
     scored = {name: answer_scores(answers.gold, answers.predictions(name)) for name in answers.numbers}
     totals = {name: scores["Total"] for name, scores in scored.items() if scores}
@@ -81,46 +82,42 @@ def scores_record(scores: Mapping[str, AnswerScores]) -> dict[str, Any]:
     """Exact match and F1 of each group, with intervals."""
     return {
         group: {
-            "questions": len(own.exact),
-            **{measure: asdict(bootstrap(getattr(own, measure))) for measure in _MEASURES},
+            "questions": len(group_scores.exact),
+            **{measure: asdict(bootstrap(getattr(group_scores, measure))) for measure in _MEASURES},
         }
-        for group, own in scores.items()
+        for group, group_scores in scores.items()
     }
 
 
 def answers_table(
     title: str, scores: Mapping[str, Any], split: str = "", published: Sequence[Published] = ()
 ) -> RichTable:
-    """Rows of ``scores_record`` by name, then what others report on the whole split, in per cent."""
-    table = RichTable(title=f"{title}: EM / F1, per cent")
-    table.add_column("")
-    for group in GROUPS:
-        table.add_column(group, justify="right")
+    """Rows of ``scores_record`` by name, then published results on the whole split, in per cent."""
+    table = terminal_table(["", *GROUPS], [], left=[""], title=f"{title}: EM / F1, per cent")
     for name, groups in scores.items():
-        figures = {group: (100 * own["exact"]["mean"], 100 * own["f1"]["mean"]) for group, own in groups.items()}
-        table.add_row(name, *_figures(figures), style="bold")
+        means = {group: (100 * record["exact"]["mean"], 100 * record["f1"]["mean"]) for group, record in groups.items()}
+        table.add_row(name, *_cells(means), style="bold")
     others = [system for system in published if split in system.figures]
     if others:
         table.add_section()
         table.caption = f"below the line: published, on all of {split}"
     for system in others:
-        table.add_row(system.system, *_figures(system.figures[split]))
+        table.add_row(system.system, *_cells(system.figures[split]))
     return table
 
 
 def summary_lines(record: Mapping[str, Any]) -> list[str]:
-    """The total with its intervals, a line for each row; then what more cells gain."""
+    """The total of each row with its intervals; then the gains of more cells."""
     lines = [f"{name}: {_intervals(groups['Total'])}" for name, groups in record["scores"].items()]
     gains = [f"{gain['of']} less {gain['over']}: {_intervals(gain)}" for gain in record["gains"]]
     return [*lines, *gains]
 
 
-def _gain(own: AnswerScores, other: AnswerScores) -> dict[str, dict[str, float]]:
-    pairs = {measure: (getattr(own, measure), getattr(other, measure)) for measure in _MEASURES}
-    return {measure: asdict(paired_bootstrap(*pair)) for measure, pair in pairs.items()}
+def _gain(more: AnswerScores, fewer: AnswerScores) -> dict[str, dict[str, float]]:
+    return {name: asdict(paired_bootstrap(getattr(more, name), getattr(fewer, name))) for name in _MEASURES}
 
 
-def _figures(figures: Mapping[str, Figure]) -> Iterator[str]:
+def _cells(figures: Mapping[str, Figure]) -> Iterator[str]:
     for group in GROUPS:
         yield "{:.1f} / {:.1f}".format(*figures[group]) if group in figures else ""
 
@@ -128,6 +125,6 @@ def _figures(figures: Mapping[str, Figure]) -> Iterator[str]:
 def _intervals(record: Mapping[str, Any]) -> str:
     parts = []
     for measure, title in _MEASURES.items():
-        own = Interval(**record[measure])
-        parts.append(f"{title} {100 * own.mean:.1f} ({100 * own.low:.1f} to {100 * own.high:.1f})")
+        mean, low, high = (100 * record[measure][name] for name in ("mean", "low", "high"))
+        parts.append(f"{title} {mean:.1f} ({low:.1f} to {high:.1f})")
     return ", ".join(parts) + "; 95% intervals"
