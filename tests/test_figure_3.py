@@ -12,7 +12,7 @@ from mate_cli.encoding.expansion import SentenceRanker, expand
 from mate_cli.encoding.features import EncodingOptions, Features
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.models.weights import package_folder
-from mate_cli.tables.answer_match import candidate_cells
+from mate_cli.tables.answer_match import AnswerFinder
 from mate_cli.tables.reading import reading_example, reading_text
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.tasks.pointr import ReadCell, choose
@@ -69,7 +69,7 @@ def test_each_name_links_to_its_passage() -> None:
 
 
 def test_the_starred_cell_is_the_candidate() -> None:
-    assert candidate_cells(TABLE, PASSAGES, "British") == [STAR]
+    assert AnswerFinder(TABLE, PASSAGES).find("British").candidates == (STAR,)
 
 
 def test_the_expansion_picks_the_two_sentences() -> None:

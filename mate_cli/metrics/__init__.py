@@ -1,1 +1,1 @@
-"""Official metrics and the baselines beside them, one file per benchmark. Knows no torch."""
+"""Official metrics, one file per benchmark, and baselines without training. Nothing here imports torch."""

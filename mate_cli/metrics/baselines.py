@@ -33,12 +33,6 @@ def expected_random_hits(examples: Sequence[Example], ks: Sequence[int] = KS) ->
     return {k: float(np.mean([_random_hit(example, k) for example in answered] or [0.0])) for k in ks}
 
 
-def random_ranking(examples: Sequence[Example], seed: int = 0) -> Rankings:
-    """Rank the cells of each question at random."""
-    generator = np.random.default_rng(seed)
-    return {example.id: rank_cells(generator.random(_shape(example))) for example in examples}
-
-
 def tfidf_cell_ranking(examples: Sequence[Example]) -> Rankings:
     """Rank cells by the cosine between the question and the cell's text with all its linked passages.
 

@@ -1,4 +1,4 @@
-"""Hits@k of ranked cells, over all questions, by where the answer stands and by kind of reasoning."""
+"""Hits@k of ranked cells (paper table 6): overall, by location of the answer and by kind of reasoning."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mate_cli.tables.table import Coordinate, Example
 
 KS = (1, 3, 5)
 SUBSETS = {"table": "In-Table", "passage": "In-Passage", "missing": "Missing"}
-"""The paper's names of ``Example.subset``."""
+"""``Example.subset`` -> the paper's name."""
 
 _NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Hits@k of one group of questions: ``at[k]`` is a share between 0 and 1."""
+    """Hits@k of a group of questions: ``at[k]`` is between 0 and 1."""
 
     questions: int
     at: dict[int, float]
@@ -27,7 +27,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class CellSelectionScores:
-    """Hits@k over every question with an answer field, and over groups of them that are not empty."""
+    """Hits@k over all questions with an answer field, and over each group that is not empty."""
 
     overall: Hits
     by_subset: dict[str, Hits]
@@ -35,7 +35,7 @@ class CellSelectionScores:
 
 
 def rank_cells(scores: ArrayLike) -> list[Coordinate]:
-    """The cells of a score matrix ``[rows, columns]``, best first and, of equals, in row-major order."""
+    """Sort the cells of a score matrix ``[rows, columns]``, best first, ties in row-major order."""
     matrix = np.asarray(scores)
     order = np.argsort(-matrix.ravel(), kind="stable")
     rows, columns = np.unravel_index(order, matrix.shape)
@@ -43,14 +43,13 @@ def rank_cells(scores: ArrayLike) -> list[Coordinate]:
 
 
 def first_hits(ranked: Sequence[Sequence[Coordinate]], candidates: Sequence[Sequence[Coordinate]]) -> NDArray[np.int64]:
-    """The place, from 0, of the first candidate in each ranking, int64 ``[questions]``.
+    """Return the place, from 0, of the first candidate in each ranking, int64 ``[questions]``.
 
-    Where a question has no candidate or none is ranked, the place lies beyond every k.
+    If no candidate is ranked, the place is beyond every k.
     """
     places = np.full(len(ranked), _NEVER, dtype=np.int64)
-    for number, (cells, right) in enumerate(zip(ranked, candidates, strict=True)):
-        wanted = set(right)
-        places[number] = next((place for place, cell in enumerate(cells) if cell in wanted), _NEVER)
+    for number, (cells, answers) in enumerate(zip(ranked, map(set, candidates), strict=True)):
+        places[number] = next((place for place, cell in enumerate(cells) if cell in answers), _NEVER)
     return places
 
 
@@ -59,9 +58,9 @@ def hits(
     candidates: Sequence[Sequence[Coordinate]],
     ks: Sequence[int] = KS,
 ) -> dict[int, float]:
-    """Hits@k: the share of questions with a candidate among their first k cells (checklist 37, 141).
+    """Return Hits@k: the share of questions with a candidate among their first k cells (docs/notes.md, note 36).
 
-    Questions without a candidate stay in the denominator and always miss. 0 where there is no question.
+    Questions without a candidate count as misses. 0 without questions.
     """
     return _hits(first_hits(ranked, candidates), ks).at
 
@@ -69,11 +68,7 @@ def hits(
 def score(
     examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]], ks: Sequence[int] = KS
 ) -> CellSelectionScores:
-    """Score rankings by question id.
-
-    The denominator is every question with an answer field: those of which no ranking is given miss, and those
-    of a blind split are left out.
-    """
+    """Score rankings by question id, over all questions with an answer field; one without a ranking is a miss."""
     answered = [example for example in examples if example.answers is not None]
     places = example_places(answered, ranked)
     subsets = [SUBSETS.get(example.subset, "") for example in answered]
@@ -85,7 +80,7 @@ def score(
 
 
 def example_places(examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]]) -> NDArray[np.int64]:
-    """``first_hits`` of the rankings of ``examples``, in their order; ``places < k`` are the hits at k."""
+    """Return ``first_hits`` of the rankings of ``examples``, in their order; ``places < k`` are the hits at k."""
     return first_hits([ranked.get(example.id, ()) for example in examples], [e.candidates for e in examples])
 
 
@@ -93,8 +88,7 @@ def _by_group(
     places: NDArray[np.int64], groups: Sequence[str], ks: Sequence[int], order: Sequence[str] | None = None
 ) -> dict[str, Hits]:
     names = np.asarray(groups, dtype=object)
-    wanted = order or sorted(set(groups) - {""})
-    return {name: _hits(places[names == name], ks) for name in wanted if name in groups}
+    return {name: _hits(places[names == name], ks) for name in order or sorted(set(groups) - {""}) if name in groups}
 
 
 def _hits(places: NDArray[np.int64], ks: Sequence[int]) -> Hits:

@@ -1,4 +1,4 @@
-"""What chosen cells and an operator answer, executed and compared as the release does (spec 3.10)."""
+"""Execute cells and an operator to an answer, and compare answers as the release does (docs/notes.md, note 34)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tables.text import convert_to_float
 
 Denotation = tuple[float | str, ...]
-"""What is answered, a number where it is one; order says nothing, how often an answer comes does."""
+"""The values of an answer, numbers if possible. Order does not matter, repetition does."""
 
-_LONGEST = 1e15
-"""Beyond this size the digits of a float are no longer all meant."""
+_MAX_EXACT = 1e15  # a float beyond it has more digits than it can tell apart
 
 
 def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Denotation:
-    """Apply the operator of that name to cells.
+    """Apply an operator, given by its name, to cells.
 
-    Where an operator needs numbers, cells that are not all numbers answer as they are, and no cells answer nothing.
-    A cell that reads "nan" is a text by itself, and a number in a sum.
+    If it needs numbers and the cells are not all numbers, the cells are the answer; without cells the answer is empty.
+    A cell that reads "nan" is a text, but a number in a sum.
 
     Raises:
         ValueError: there is no such operator.
@@ -38,32 +37,32 @@ def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Deno
 
 
 def gold_denotation(example: Example) -> Denotation | None:
-    """The right answer: the number where it is one, else the answer cells; None where neither is known."""
+    """Return the gold answer: its number, otherwise its cells; None if neither is known."""
     if example.value is not None:
         return (example.value,)
     return execute(example.table, example.candidates, NONE.name) if example.candidates else None
 
 
 def normalize_answers(denotation: Iterable[float | str]) -> list[str]:
-    """An answer in the form in which two are compared: sorted; numbers in 32 bits; what is no number (NaN) left out."""
+    """Normalize an answer for comparison: sorted, numbers rounded to 32 bits, NaN left out."""
     forms = (_normalize(_rounded(value)) for value in denotation)
     return sorted(form for form in forms if form is not None)
 
 
-def same_denotation(found: Denotation, gold: Denotation | None) -> bool:
-    """Whether the two are one answer; nothing is the same as an unknown one."""
-    return gold is not None and normalize_answers(found) == normalize_answers(gold)
+def same_denotation(prediction: Denotation, gold: Denotation | None) -> bool:
+    """Return whether a prediction equals the gold answer; an unknown one (None) equals nothing."""
+    return gold is not None and normalize_answers(prediction) == normalize_answers(gold)
 
 
 def answer_texts(table: Table, cells: Sequence[Coordinate], aggregation: str) -> tuple[str, ...]:
-    """The answer for people and for official files: cells in the table's own words, a number where cells make one."""
-    own = tuple(table.rows[row][column].text for row, column in cells)
+    """Return the answer for people and official files: the cells' texts, or the number that an operator computes."""
+    texts = tuple(table.rows[row][column].text for row, column in cells)
     if aggregation == NONE.name:
-        return own
+        return texts
     answer = execute(table, cells, aggregation)
     if len(answer) == 1 and not isinstance(answer[0], str):
         return (_digits(answer[0]),)
-    return own
+    return texts
 
 
 def _number(text: str) -> float | None:
@@ -86,7 +85,7 @@ def _normalize(value: float | str) -> str | None:
 
 
 def _digits(number: float) -> str:
-    """Plain digits without the noise of binary fractions: "0.3" for 0.1 + 0.2, "3" for 3.0."""
-    if not math.isfinite(number) or abs(number) >= _LONGEST:
+    """Write plain digits without rounding noise: "0.3" for 0.1 + 0.2, "3" for 3.0."""
+    if not math.isfinite(number) or abs(number) >= _MAX_EXACT:
         return str(number)
     return np.format_float_positional(round(number, 9) + 0.0, trim="-")

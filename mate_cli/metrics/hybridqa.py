@@ -1,4 +1,4 @@
-"""Exact match and F1 of HybridQA's answers, as its official evaluation defines them (spec 4.7, checklist 74)."""
+"""Exact match and F1 of HybridQA as in its official evaluation script (docs/notes.md, note 35)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.tables.hybridqa import Gold
 
 GROUPS = (SUBSETS["table"], SUBSETS["passage"], "Total")
-"""The official breakdown; the questions whose answer stands nowhere count in the total alone."""
+"""The official groups; questions of the class Missing count only in the total."""
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
@@ -30,38 +30,38 @@ class AnswerScores:
 
 
 def normalise_answer(text: str) -> str:
-    """Lower case without ASCII punctuation and articles, words parted by one space.
+    """Lower the case, remove ASCII punctuation and articles, and put one space between words.
 
-    Punctuation leaves no space behind: "10-15" becomes "1015". The cells' own ``answer_match.normalise`` differs.
+    Punctuation leaves no space: "10-15" becomes "1015", unlike in ``answer_match.normalise``, which finds candidates.
     """
     bare = text.lower().translate(_WITHOUT_PUNCTUATION)
     return " ".join(_ARTICLE.sub(" ", bare).split())
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> int:
-    """1 where the prediction reads like one of the golds after normalisation, else 0."""
+    """Return 1 if the prediction equals one of the golds after normalization, else 0."""
     normal = normalise_answer(prediction)
     return int(any(normal == normalise_answer(gold) for gold in golds))
 
 
 def f1(prediction: str, golds: Sequence[str]) -> float:
-    """The best F1 of the prediction's words, as a multiset, against a gold's; two empty ones agree."""
+    """Return the best F1 between the words of the prediction and of a gold, as multisets; 1 if both are empty."""
     words = normalise_answer(prediction).split()
     return max((_f1(words, normalise_answer(gold).split()) for gold in golds), default=0.0)
 
 
 def answer_scores(gold: Mapping[str, Gold], predictions: Mapping[str, str]) -> dict[str, AnswerScores]:
-    """The scores of every question with an answer field, by ``GROUPS`` that are not empty, ``Total`` last.
+    """Score every question with an answer field, by the ``GROUPS`` that are not empty, ``Total`` last.
 
-    Within a group the questions keep the order of ``gold``; extra predictions are not looked at.
+    Within a group questions keep the order of ``gold``; other predictions are ignored.
 
     Raises:
-        KeyError: a question has no prediction. The official script ends there too; give "" for no answer.
+        KeyError: a question has no prediction (use "" for no answer), as in the official script.
     """
-    answered = {name: own for name, own in gold.items() if own.answers is not None}
-    exact = np.array([exact_match(predictions[name], own.answers or ()) for name, own in answered.items()], float)
-    overlap = np.array([f1(predictions[name], own.answers or ()) for name, own in answered.items()], float)
-    group = np.array([SUBSETS.get(own.subset, "") for own in answered.values()], dtype=object)
+    answers = {name: entry.answers for name, entry in gold.items() if entry.answers is not None}
+    exact = np.array([exact_match(predictions[name], golds) for name, golds in answers.items()], float)
+    overlap = np.array([f1(predictions[name], golds) for name, golds in answers.items()], float)
+    group = np.array([SUBSETS.get(gold[name].subset, "") for name in answers], dtype=object)
     masks = {name: group == name for name in GROUPS[:-1]} | {"Total": np.ones(len(group), dtype=bool)}
     return {name: AnswerScores(exact[mask], overlap[mask]) for name, mask in masks.items() if mask.any()}
 

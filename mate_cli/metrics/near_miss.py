@@ -1,6 +1,6 @@
-"""How far a wrong answer is from the right one, by rule: the classes of the paper's error analysis (checklist 106).
+"""Classify wrong answers by their distance from the gold answer, after the paper's error analysis (section 7).
 
-The paper classed by hand; a rule errs on both sides, so that its shares are to be read beside an annotated sheet.
+The paper's classes were annotated by hand; rules err both ways, so read their shares beside an annotated sheet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MISSES: dict[Miss, str] = {
 """The classes, nearest first."""
 
 NEAR: tuple[Miss, ...] = ("numeric_form", "punctuation", "extra_words", "missing_words")
-"""Those that count as lexical near-misses."""
+"""The lexical near-misses among them."""
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
@@ -38,33 +38,31 @@ _WORD = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st|nd|rd|th)
 
 
 def classify(prediction: str, golds: Sequence[str], f1: float) -> Miss:
-    """The class of a wrong answer, the nearest over the golds; ``f1`` is its official score (spec 4.7)."""
-    found = {_compare(prediction, gold) for gold in golds}
-    near = next((miss for miss in NEAR if miss in found), None)
+    """Return the class of a wrong answer, the nearest over the golds; ``f1`` is its score (``metrics.hybridqa``)."""
+    classes = {_compare(prediction, gold) for gold in golds}
+    near = next((miss for miss in NEAR if miss in classes), None)
     return near or ("overlap" if f1 > 0 else "other")
 
 
 def canonical(text: str) -> list[str]:
-    """The words of a text without case, accents, marks and articles; numbers and months in one form each.
+    """Return the words of a text without case, accents, marks and articles, with one form per number and month.
 
     "Twenty-First", "21st" and "21" are all ``["21"]``; "1,000.50" is ``["1000.5"]``.
     """
-    tokens: list[str] = []
-    for match in _WORD.finditer(_DATE.sub(_spelt_date, _plain(text))):
-        word = match[0]
-        tokens.append(_digits(match[1]) if match[1] else _MONTH_OF.get(word, word))
+    words = _WORD.finditer(_DATE.sub(_spelt_date, _plain(text)))
+    tokens = [_digits(word[1]) if word[1] else _MONTH_OF.get(word[0], word[0]) for word in words]
     return [token for token in _numbers_read(tokens) if token not in _ARTICLES]
 
 
 def _compare(prediction: str, gold: str) -> Miss | None:
-    own, wanted = canonical(prediction), canonical(gold)
-    if not own or not wanted:
+    predicted, expected = canonical(prediction), canonical(gold)
+    if not predicted or not expected:
         return None
-    if own == wanted or _same_date(own, wanted):
+    if predicted == expected or _same_date(predicted, expected):
         return "punctuation" if _words(prediction) == _words(gold) else "numeric_form"
-    if _holds(own, wanted):
+    if _contains(predicted, expected):
         return "extra_words"
-    return "missing_words" if _holds(wanted, own) else None
+    return "missing_words" if _contains(expected, predicted) else None
 
 
 def _plain(text: str) -> str:
@@ -73,7 +71,7 @@ def _plain(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Words as they are written, numbers not interpreted."""
+    """Return the words as written, without reading numbers."""
     return [word for word in re.findall(r"[^\W_]+", _plain(text)) if word not in _ARTICLES]
 
 
@@ -87,7 +85,7 @@ def _digits(number: str) -> str:
 
 
 def _numbers_read(tokens: list[str]) -> list[str]:
-    """Runs of number words, and digits with a scale such as "3.5 million", replaced by what they say."""
+    """Replace runs of number words, and digits with a scale such as "3.5 million", by their digits."""
     read: list[str] = []
     place = 0
     while place < len(tokens):
@@ -101,7 +99,7 @@ def _numbers_read(tokens: list[str]) -> list[str]:
 
 
 def _number_at(tokens: list[str], start: int) -> tuple[int | Decimal, int]:
-    """The number in words that begins at a place, and of how many words; 0 words where none does."""
+    """Return the number in words that begins at ``start``, and its number of words (0 if none begins there)."""
     total, group, end, last = 0, 0, start, 1000
     for place in range(start, len(tokens)):
         word = tokens[place]
@@ -119,9 +117,9 @@ def _number_at(tokens: list[str], start: int) -> tuple[int | Decimal, int]:
 
 
 def _same_date(first: list[str], second: list[str]) -> bool:
-    """The same day, month and year in another order."""
+    """Return whether both have the same day, month and year in some order."""
     return sorted(first) == sorted(second) and any(token.startswith("month ") for token in first)
 
 
-def _holds(longer: list[str], shorter: list[str]) -> bool:
+def _contains(longer: list[str], shorter: list[str]) -> bool:
     return any(longer[at : at + len(shorter)] == shorter for at in range(len(longer) - len(shorter) + 1))

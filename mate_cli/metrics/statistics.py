@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+_SAMPLES, _LEVEL = 10_000, 0.95
 _MIN_RANKED = 3  # two values are always in one order or the other
 
 
@@ -25,15 +26,8 @@ class Interval:
     high: float
 
 
-def bootstrap(
-    values: ArrayLike,
-    groups: ArrayLike | None = None,
-    *,
-    samples: int = 10_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Interval:
-    """Return the mean of one value per question with its percentile bootstrap interval.
+def bootstrap(values: ArrayLike, groups: ArrayLike | None = None) -> Interval:
+    """Return the mean of one value per question with its 95% percentile bootstrap interval, always the same.
 
     Drawing questions with replacement is a multinomial draw of how often each distinct value occurs, so the cost does
     not grow with the number of questions.
@@ -52,21 +46,13 @@ def bootstrap(
     group = np.arange(len(numbers)) if groups is None else np.asarray(groups)
     drawables = np.stack([np.bincount(group, numbers), np.bincount(group)], axis=1)  # sum and size of each group
     distinct, counts = np.unique(drawables[drawables[:, 1] > 0], axis=0, return_counts=True)
-    drawn = np.random.default_rng(seed).multinomial(counts.sum(), counts / counts.sum(), size=samples)
+    drawn = np.random.default_rng(0).multinomial(counts.sum(), counts / counts.sum(), size=_SAMPLES)
     means = drawn @ distinct[:, 0] / (drawn @ distinct[:, 1])
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return Interval(float(counts @ distinct[:, 0] / len(numbers)), float(low), float(high))
 
 
-def paired_bootstrap(
-    first: ArrayLike,
-    second: ArrayLike,
-    groups: ArrayLike | None = None,
-    *,
-    samples: int = 10_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Interval:
+def paired_bootstrap(first: ArrayLike, second: ArrayLike, groups: ArrayLike | None = None) -> Interval:
     """Return the mean of ``first - second`` with its interval; both ``[questions]``, of the same questions in order.
 
     An interval above 0 means that ``first`` is better on questions like these. ``groups`` as in ``bootstrap``.
@@ -77,7 +63,7 @@ def paired_bootstrap(
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape:
         raise ValueError(f"paired values of {a.shape} and {b.shape} questions")
-    return bootstrap(a - b, groups, samples=samples, level=level, seed=seed)
+    return bootstrap(a - b, groups)
 
 
 @dataclass(frozen=True, slots=True)

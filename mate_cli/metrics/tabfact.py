@@ -1,4 +1,4 @@
-"""Accuracy of TabFact's verdicts, over all statements and over the official groups (checklist 74)."""
+"""Accuracy of TabFact, over all statements and over its official groups."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 from mate_cli.tables.table import Example
 
 GROUPS = ("simple", "complex", "small", "synthetic", "counterfactual")
-"""TabFact's official groups, as ``Example.groups`` names them, and the kinds of generated statements; a statement can
-be in several."""
+"""Official groups and kinds of generated statements (``Example.groups``); a statement may be in several."""
 
 
 def right_by_group(examples: Sequence[Example], labels: Mapping[str, int]) -> dict[str, NDArray[np.bool_]]:
-    """Whether each statement with a label is judged rightly: under ``all``, then the ``GROUPS`` that are not empty.
+    """Return the correctness of each labelled statement, for ``all`` and for each of ``GROUPS`` that is not empty.
 
-    A statement without a verdict counts as wrong.
+    A statement without a prediction is wrong.
 
     Args:
-        labels: 1 entailed, 0 refuted, by the id of the example.
+        labels: example id -> predicted label, 1 entailed, 0 refuted.
     """
     judged = [example for example in examples if example.label is not None]
     right = np.array([labels.get(example.id) == example.label for example in judged], dtype=bool)

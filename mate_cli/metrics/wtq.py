@@ -1,7 +1,7 @@
-"""WikiTableQuestions' denotation accuracy, as its official evaluator defines it (version 1.0.2; checklist 80).
+"""Denotation accuracy of WikiTableQuestions, as in its official evaluator (version 1.0.2).
 
-An answer is a set of values. Each is a number, a date or a text, by what it reads like; the gold ones by their
-canonical form where the data names it. Values match if their texts do, or the numbers or dates that they are.
+An answer is a set of values; a value is a number, a date or a text. Gold values are read from their canonical form if
+the data has one. Values match if their texts are equal, or their numbers or dates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mate_cli.tables.table import Example
 from mate_cli.tables.text import wtq_official_form
 
 Day = tuple[int, int, int]
-"""Year, month and day, each -1 where it is unknown."""
+"""Year, month and day; -1 if unknown."""
 
 _TOLERANCE = 1e-6
 _GROUPED = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
@@ -24,73 +24,72 @@ _GROUPED = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of an answer: its text in normal form, and the number or the date that it is, if it is one."""
+    """One value of an answer: its normalized text, and its number or date if it has one."""
 
     text: str
     meaning: float | Day | None
 
     def matches(self, other: Value) -> bool:
-        """Whether both are the same text, the same number within 1e-6, or the same date."""
+        """Return whether both have the same text, the same number within 1e-6, or the same date."""
         if self.text == other.text:
             return True
-        own, their = self.meaning, other.meaning
-        if isinstance(own, int | float) and isinstance(their, int | float):
-            return abs(own - their) < _TOLERANCE
-        return own is not None and own == their
+        first, second = self.meaning, other.meaning
+        if isinstance(first, int | float) and isinstance(second, int | float):
+            return abs(first - second) < _TOLERANCE
+        return first is not None and first == second
 
 
 def value_of(text: str, canonical: str = "") -> Value:
-    """The value that a text is, by its canonical form where there is one ("2005-xx-xx", "17.0")."""
+    """Parse a text, or its canonical form if it has one ("2005-xx-xx", "17.0")."""
     return Value(wtq_official_form(text or canonical), _meaning(canonical or text))
 
 
 def values_of(texts: Iterable[str]) -> list[Value]:
-    """The distinct values of an answer: equal numbers or dates are one, and so are equal texts that are neither."""
+    """Parse an answer to its distinct values: equal numbers, equal dates and equal other texts count once."""
     return _distinct(map(value_of, texts))
 
 
-def denotes(found: Sequence[Value], gold: Sequence[Value]) -> bool:
-    """Whether as many values are found as there are gold ones, and each gold one matches one that is found."""
-    return len(found) == len(gold) and all(any(own.matches(value) for value in found) for own in gold)
+def denotes(prediction: Sequence[Value], gold: Sequence[Value]) -> bool:
+    """Return whether both have equally many values, and each gold value matches a predicted one."""
+    return len(prediction) == len(gold) and all(any(value.matches(other) for other in prediction) for value in gold)
 
 
 def gold_values(examples: Iterable[Example], tagged: Mapping[str, TaggedAnswer]) -> dict[str, list[Value]]:
-    """The gold values of each question with an answer field, by id.
+    """Return the gold values of each question with an answer field, by id.
 
     Args:
-        tagged: answers with their canonical forms by question id. Of other questions the own texts are understood, and
-            a number in groups of three digits ("1,200") is that number, as it is wherever one is tagged. Dates and
-            units that only a tagger knows stay texts, which a computed answer does not match; the official evaluator
-            takes tagged questions alone.
+        tagged: question id -> answers with canonical forms, the official source. Answers of other questions are parsed
+            from their texts, with commas as thousands separators ("1,200"); their dates and units stay texts, which a
+            computed answer does not match.
     """
     return {
-        example.id: tagged_values(tagged.get(example.id) or [(text, _ungrouped(text)) for text in example.answers])
+        example.id: tagged_values(tagged.get(example.id) or [(text, _without_commas(text)) for text in example.answers])
         for example in examples
         if example.answers is not None
     }
 
 
 def tagged_values(answer: Iterable[tuple[str, str]]) -> list[Value]:
-    """The distinct gold values of texts with their canonical forms, empty where there is none."""
+    """Parse texts with their canonical forms ("" for none) to distinct gold values."""
     return _distinct(value_of(text, canonical) for text, canonical in answer)
 
 
 def verdicts(gold: Mapping[str, Sequence[Value]], answers: Mapping[str, Iterable[str]]) -> dict[str, bool]:
-    """Whether each question of ``gold`` is answered rightly; one without an answer has the empty one."""
-    return {name: denotes(values_of(answers.get(name, ())), own) for name, own in gold.items()}
+    """Return the correctness of each question of ``gold``; a missing answer counts as the empty one."""
+    return {name: denotes(values_of(answers.get(name, ())), values) for name, values in gold.items()}
 
 
 def _distinct(values: Iterable[Value]) -> list[Value]:
     return list({value.text if value.meaning is None else value.meaning: value for value in values}.values())
 
 
-def _ungrouped(text: str) -> str:
-    """The digits of a number in groups of three; empty where it is none."""
+def _without_commas(text: str) -> str:
+    """Return the digits of a number with thousands separators; "" for other texts."""
     return text.replace(",", "") if _GROUPED.fullmatch(text) else ""
 
 
 def _meaning(text: str) -> float | Day | None:
-    """The number or the date of a text; a year alone is a number."""
+    """Return the number or date of a text; a year alone is a number."""
     number = _number(text)
     if number is not None:
         return number
@@ -99,7 +98,7 @@ def _meaning(text: str) -> float | Day | None:
 
 
 def _number(text: str) -> float | None:
-    """The number that a text without digit groups is; cut, not rounded, where it lies within 1e-6 of a whole one."""
+    """Parse a number without separators; one within 1e-6 of a whole number is truncated, not rounded."""
     try:
         number = float(text)
         if "_" in text or not math.isfinite(number):
@@ -112,7 +111,7 @@ def _number(text: str) -> float | None:
 
 
 def _whole(text: str, number: float) -> int:
-    """All digits of a whole number, also of one that a float cannot hold."""
+    """Return a whole number with all its digits, even if a float cannot hold them."""
     try:
         return int(text)
     except ValueError:
@@ -120,7 +119,7 @@ def _whole(text: str, number: float) -> int:
 
 
 def _day(text: str) -> Day | None:
-    """The date of a text such as "2005-xx-12"; None where it is none or nothing of it is known."""
+    """Parse a date such as "2005-xx-12"; None if it is not one or has no known part."""
     parts = text.lower().split("-")
     if len(parts) != 3 or "_" in text:
         return None

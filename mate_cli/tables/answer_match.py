@@ -1,4 +1,4 @@
-"""Where an answer stands in a table: the string match behind the candidate cells (checklist 35, spec 4.2)."""
+"""Find the candidate cells of an answer by string match (docs/notes.md, note 17)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from mate_cli.tables.table import Cell, Coordinate, Table
 
@@ -14,21 +15,18 @@ _PUNCTUATION_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation, " "))
 
 
 def normalise(text: str) -> str:
-    """Lower-case ``text`` without ASCII punctuation and articles, its words parted by one space.
-
-    Other characters stay, dashes and accents included.
-    """
+    """Lower the case and remove ASCII punctuation and articles; other characters, accents included, stay."""
     words = text.translate(_PUNCTUATION_TO_SPACE).lower().split()
     return " ".join([word for word in words if word not in _ARTICLES])
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerMatch:
-    """The body cells that hold an answer, row-major, parted by where it stands.
+    """The body cells that contain an answer, row-major.
 
     Attributes:
-        in_text: cells whose own text holds the answer.
-        in_passage: the other cells that hold it in a passage they link to.
+        in_text: cells whose own text contains it.
+        in_passage: other cells that link to a passage that contains it.
     """
 
     in_text: tuple[Coordinate, ...] = ()
@@ -41,7 +39,7 @@ class AnswerMatch:
 
     @property
     def kind(self) -> str:
-        """The release's class of a question: how many cells hold the answer, and where."""
+        """The release's class of a question, by the number and location of its candidates."""
         if self.in_text and self.in_passage:
             return "table_&_text"
         if not (self.in_text or self.in_passage):
@@ -51,16 +49,14 @@ class AnswerMatch:
 
 
 class AnswerFinder:
-    """Finds answers in one table; every text is normalised at most once, and only where it may matter.
+    """Finds answers in one table; each text is normalized at most once.
 
-    A text holds an answer when the normalised answer stands in the normalised text as whole words ("1 10" in
-    "1 10 223"). Where nothing is left of an answer ("The", "-"), the release matches every cell that is not
-    empty; here only the cells that read exactly so, without regard to case: a label that every cell bears
-    teaches nothing and makes every prediction right.
+    A text contains an answer if the normalized answer occurs in the normalized text as whole words ("1 10" in
+    "1 10 223"). For an answer that normalizes to "" ("The", "-") the release takes every cell that is not empty; here
+    only cells with exactly that text, up to case, because a label on every cell teaches nothing.
     """
 
     def __init__(self, table: Table, passages: Mapping[str, str]) -> None:
-        self._table = table
         self._cells = [
             ((r, c), cell) for r, row in enumerate(table.rows) for c, cell in enumerate(row) if cell.text or cell.links
         ]
@@ -68,63 +64,47 @@ class AnswerFinder:
         self._passages = {link: _SearchText(text) for link, text in passages.items()}
 
     def find(self, answer: str) -> AnswerMatch:
-        """The cells that hold ``answer``.
+        """Return the cells that contain ``answer``.
 
         Raises:
-            KeyError: a cell links to a passage that is not there.
+            KeyError: a cell links to a missing passage.
         """
-        wanted = normalise(answer)
-        if not wanted:
-            return self._find_verbatim(answer)
-        pattern = _WholeWords(wanted)
-        linked: dict[str, bool] = {}
+        normal = normalise(answer)
+        if not normal:
+            verbatim = answer.strip().lower()
+            same = (place for place, cell in self._cells if verbatim and cell.text.strip().lower() == verbatim)
+            return AnswerMatch(tuple(same))
+        pattern = _WholeWords(normal)
+        by_link: dict[str, bool] = {}
         in_text, in_passage = [], []
         for (place, cell), text in zip(self._cells, self._texts, strict=True):
             if pattern.in_text(text):
                 in_text.append(place)
-            elif self._linked(cell, pattern, linked):
+            elif self._is_linked(cell, pattern, by_link):
                 in_passage.append(place)
         return AnswerMatch(tuple(in_text), tuple(in_passage))
 
-    def _linked(self, cell: Cell, pattern: _WholeWords, known: dict[str, bool]) -> bool:
+    def _is_linked(self, cell: Cell, pattern: _WholeWords, by_link: dict[str, bool]) -> bool:
         for link in cell.links:
-            if link not in known:
-                known[link] = pattern.in_text(self._passages[link])
-        return any(known[link] for link in cell.links)
-
-    def _find_verbatim(self, answer: str) -> AnswerMatch:
-        wanted = answer.strip().lower()
-        same = (place for place, cell in self._cells if cell.text.strip().lower() == wanted)
-        return AnswerMatch(tuple(same) if wanted else ())
-
-
-def candidate_cells(table: Table, passages: Mapping[str, str], answer: str) -> list[Coordinate]:
-    """The body cells whose text or linked passages hold ``answer``, row-major (checklist 35).
-
-    For many answers in one table, keep an ``AnswerFinder``.
-    """
-    return list(AnswerFinder(table, passages).find(answer).candidates)
+            if link not in by_link:
+                by_link[link] = pattern.in_text(self._passages[link])
+        return any(by_link[link] for link in cell.links)
 
 
 class _SearchText:
-    """A text, its lower case at once and its normal form on demand."""
-
-    __slots__ = ("_normal", "lower", "raw")
+    """A text with its lower case, and its normal form on demand."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self.lower = raw.lower()
-        self._normal: str | None = None
 
-    @property
+    @cached_property
     def normal(self) -> str:
-        if self._normal is None:
-            self._normal = normalise(self.raw)
-        return self._normal
+        return normalise(self.raw)
 
 
 class _WholeWords:
-    """Whole-word search for one normalised answer."""
+    """Whole-word search for one normalized answer."""
 
     def __init__(self, answer: str) -> None:
         self.answer = answer
@@ -132,8 +112,8 @@ class _WholeWords:
         self.regex = re.compile(rf"(?:\b|\s){re.escape(answer)}(?:\s|\b)")
 
     def in_text(self, text: _SearchText) -> bool:
-        # Two cheap tests before the exact one: few texts pass them. A capital sigma's lower case depends on
-        # what follows it, so there the lower case before normalisation may differ from the one after.
+        # Two cheap tests before the exact one: few texts pass them. The lower case of a capital sigma depends on the
+        # next character, so there the lower case before normalization may differ from the one after.
         if self.longest not in text.lower and "Σ" not in text.raw:
             return False
         return self.answer in text.normal and self.regex.search(text.normal) is not None

@@ -1,7 +1,7 @@
-"""Reads HybridQA in its official layout.
+"""Read HybridQA (Chen et al., 2020) in its official layout.
 
 - released_data/{train,dev,test}.traced.json or .json: questions; the traced files name the answer nodes
-- WikiTables-WithLinks/tables_tok/<table_id>.json: a table whose cells list their links
+- WikiTables-WithLinks/tables_tok/<table_id>.json: a table with the links of its cells
 - WikiTables-WithLinks/request_tok/<table_id>.json: link -> passage
 """
 
@@ -33,10 +33,10 @@ LAYOUT = ReleaseLayout(
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a question is scored against.
+    """The gold answer of a question.
 
     Attributes:
-        answers: the answer strings; None where the split is blind.
+        answers: answer texts; None in a blind split.
         subset: as in ``Example``.
     """
 
@@ -52,17 +52,17 @@ class _LinkedTable:
 
 
 def split_files(data_dir: Path, split: str) -> list[Path]:
-    """The file of the questions, then the two of each table that it names."""
+    """Return the file of the questions, then the two files of each table that it names."""
     path = LAYOUT.question_file(data_dir, split)
     tables = sorted({entry.text("table_id") for entry in _question_entries(path)})
     return [path, *(file for table_id in tables for file in table_files(data_dir, table_id))]
 
 
 def table_files(data_dir: Path, table_id: str) -> tuple[Path, Path]:
-    """The files of a table and of its passages, whether they exist or not.
+    """Return the files of a table and of its passages, which may not exist.
 
     Raises:
-        UserError: no file can be called so.
+        UserError: the id is not a valid file name.
     """
     name, where = f"{table_id}.json", "key 'table_id'"
     return file_below(data_dir / _TABLES, name, where), file_below(data_dir / _PASSAGES, name, where)
@@ -72,7 +72,7 @@ def read_split(data_dir: Path, split: str) -> Split:
     """Read one split; each table is read once, and a question whose table is missing is counted and left out.
 
     Raises:
-        UserError: a folder is missing, or a file is not valid JSON or not of the expected structure.
+        UserError: a folder is missing, or a file is not valid JSON or has another structure.
     """
     entries = _question_entries(LAYOUT.question_file(data_dir, split))
     by_table: dict[str, list[int]] = {}
@@ -89,7 +89,7 @@ def read_split(data_dir: Path, split: str) -> Split:
 
 
 def read_gold(data_dir: Path, split: str) -> dict[str, Gold]:
-    """The gold of every question of a split by id, in the order of the file, also where the table is not there.
+    """Return the gold answers of a split by question id, in the order of the file, including missing tables.
 
     Raises:
         UserError: as ``read_split``.
@@ -106,8 +106,9 @@ def _question_entries(path: Path) -> list[JsonObject]:
 
 
 def _example(entry: JsonObject, linked: _LinkedTable) -> Example:
-    """A question of the file; ``reasoning`` is a key of our own that only the sample's files have."""
+    """Build an example; only the sample's files have the key ``reasoning``."""
     gold, nodes = _gold(entry), _answer_nodes(entry)
+    rows, columns = linked.table.num_rows, linked.table.num_columns
     return Example(
         id=entry.text("question_id"),
         question=entry.text("question"),
@@ -115,20 +116,24 @@ def _example(entry: JsonObject, linked: _LinkedTable) -> Example:
         answers=gold.answers,
         passages=linked.passages,
         candidates=() if gold.answers is None else linked.finder.find(gold.answers[0]).candidates,
-        traced=_traced(nodes, linked.table),
+        traced=tuple(sorted({(r, c) for (r, c), _ in nodes or () if 0 <= r < rows and 0 <= c < columns})),
         subset=gold.subset,
         reasoning=entry.text("reasoning") if "reasoning" in entry else "",
     )
 
 
 def _gold(entry: JsonObject) -> Gold:
+    """Return the answer and its class as the release counts it: "table" if any traced node is in the table."""
     answers = (entry.text("answer-text"),) if "answer-text" in entry else None
     nodes = _answer_nodes(entry)
-    return Gold(answers, "" if nodes is None else _subset({kind for _, kind in nodes}))
+    if nodes is None:
+        return Gold(answers)
+    kinds = [kind for _, kind in nodes]
+    return Gold(answers, "table" if "table" in kinds else "passage" if kinds else "missing")
 
 
 def _answer_nodes(entry: JsonObject) -> list[tuple[Coordinate, str]] | None:
-    """Place and kind of each traced node of the answer; None where the question was not traced."""
+    """Return the place and kind of each traced answer node; None if the question was not traced."""
     if "answer-node" not in entry:
         return None
     nodes: list[tuple[Coordinate, str]] = []
@@ -144,21 +149,8 @@ def _answer_nodes(entry: JsonObject) -> list[tuple[Coordinate, str]] | None:
     return nodes
 
 
-def _traced(nodes: list[tuple[Coordinate, str]] | None, table: Table) -> tuple[Coordinate, ...]:
-    """The cells of the nodes; a place outside the table is none."""
-    places = {place for place, _ in nodes or ()}
-    return tuple(sorted((r, c) for r, c in places if 0 <= r < table.num_rows and 0 <= c < table.num_columns))
-
-
-def _subset(kinds: set[str]) -> str:
-    """The class of the answer as the release counts it: "table" as soon as one traced node is a table's."""
-    if not kinds:
-        return "missing"
-    return "table" if "table" in kinds else "passage"
-
-
 def _read_table(data_dir: Path, table_id: str, shared: dict[tuple[str, str], str]) -> _LinkedTable | None:
-    """The table with its passages; None where one of its two files is not there."""
+    """Read a table with its passages; None if one of its two files is missing."""
     table_file, passage_file = table_files(data_dir, table_id)
     if not (table_file.is_file() and passage_file.is_file()):
         return None

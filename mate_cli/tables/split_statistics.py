@@ -1,4 +1,4 @@
-"""The size and shape of a split (checklist 63-67, 69; paper tables 2 and 3)."""
+"""Size and shape of a split (paper tables 2 and 3, section 4)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from mate_cli.tables.table import Table
 
 @dataclass(frozen=True, slots=True)
 class SplitStatistics:
-    """Counts over a split. Means run over questions, as the paper's do: a table counts once a question.
+    """Counts over a split. Means are over questions, as in the paper: a table counts once per question.
 
     Attributes:
-        questions: all of them; missing_tables: of them, those without a table, which count nowhere else.
+        questions: all questions; missing_tables: those without a table, which count nowhere else.
         subsets: by the official answer nodes (empty for a blind split); groups: by the official groups of tables.
-        reasonings: by kind of reasoning, where the data names it.
-        conversations: distinct ones; statements: questions that are true or false; entailed: the true ones.
+        reasonings: by kind of reasoning, if the data names it.
+        conversations: distinct conversations; statements: questions that are true or false; entailed: the true ones.
         tables: distinct tables; linked_passages: their distinct passages.
         mean_rows, mean_columns, mean_cells: of the body of a question's table.
         mean_links: distinct passages that a question's table links to.
-        mean_passage_words: words of a passage, over ``linked_passages``.
-        answered: questions with an answer field; with_candidate: those where a cell holds the answer;
-        ambiguous: those where more than one does; with_value: those whose answer is a number.
-        unsupervised: why no model can learn an answered question -> how many.
+        mean_passage_words: words per passage, over ``linked_passages``.
+        answered: questions with an answer field; with_candidate: those with a candidate cell; ambiguous: those with
+            more than one; with_value: those whose answer is a number.
+        unsupervised: why an answered question has no targets -> number of questions.
     """
 
     questions: int
@@ -51,12 +51,12 @@ class SplitStatistics:
 
     @property
     def ambiguity(self) -> float:
-        """The share of the answered questions with more than one candidate (checklist 69: about half)."""
+        """Share of the answered questions with more than one candidate (paper section 4: about half)."""
         return self.ambiguous / self.answered if self.answered else 0.0
 
 
 def statistics(split: Split) -> SplitStatistics:
-    """Count a split; all zero for an empty one."""
+    """Compute the statistics of a split; all zero for an empty one."""
     examples = split.examples
     tables = {id(example.table): example for example in examples}
     links = {key: _links(example.table) for key, example in tables.items()}

@@ -1,10 +1,10 @@
-"""Reads SQA (Iyyer et al., 2017) in its official layout: conversations about tables, answered by cells.
+"""Read SQA (Iyyer et al., 2017) in its official layout: conversations about tables, answered by cells.
 
-- random-split-1-train.tsv, random-split-1-dev.tsv, test.tsv: the questions, one a record
+- random-split-1-train.tsv, random-split-1-dev.tsv, test.tsv: the questions, one per record
 - table_csv/<name>.csv: the tables
 
-An answer is its cells, named by the data. A question of a conversation learns from the answer cells of the one before
-it, if that one is there: the test set as it can be had has gaps.
+The data names the answer cells. A question gets the answer cells of the previous one as input, if the data has that
+one: the published test set has gaps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mate_cli.tables.text_files import has_lone_surrogate, read_records, read_ta
 _COLUMNS = ("id", "annotator", "position", "question", "table_file", "answer_coordinates", "answer_text")
 _TABS = {"delimiter": "\t"}
 _COORDINATE = re.compile(r"\(([0-9]{1,9}), ?([0-9]{1,9})\)")
-_LONGEST = 100  # questions; each example holds all that were asked before it
+_MAX_QUESTIONS = 100  # of a conversation; each example has all earlier ones
 
 LAYOUT = ReleaseLayout(
     content="the *.tsv files and table_csv/ of the SQA release (Microsoft Research Sequential Question Answering)",
@@ -36,7 +36,7 @@ LAYOUT = ReleaseLayout(
 
 
 def split_files(data_dir: Path, split: str) -> list[Path]:
-    """The file of the questions, then those of the tables that it names."""
+    """Return the file of the questions, then the files of the tables that it names."""
     path = LAYOUT.question_file(data_dir, split)
     names = {record["table_file"]: where for where, record in read_records(path, _COLUMNS, _TABS)}
     return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
@@ -46,7 +46,7 @@ def read_split(data_dir: Path, split: str) -> Split:
     """Read one split; each table is read once, and a question whose table is missing is counted and left out.
 
     Raises:
-        UserError: a file is missing or not of the expected structure, or an answer lies outside its table.
+        UserError: a file is missing or has another structure, or an answer lies outside its table.
     """
     records = list(read_records(LAYOUT.question_file(data_dir, split), _COLUMNS, _TABS))
     tables: dict[str, Table | None] = {}
@@ -59,21 +59,21 @@ def read_split(data_dir: Path, split: str) -> Split:
             tables[name] = read_table(file, name, {}) if file.is_file() else None
         table = tables[name]
         if table is not None:
-            before = conversations.setdefault(_conversation(record), [])
-            if len(before) == _LONGEST:
-                raise UserError(f"{where}: a conversation of more than {_LONGEST} questions; part it with other ids")
-            examples.append(_example(record, where, table, before))
-            before.append(examples[-1])
+            earlier = conversations.setdefault(f"{record['id']}-{record['annotator']}", [])
+            if len(earlier) == _MAX_QUESTIONS:
+                raise UserError(
+                    f"{where}: a conversation of more than {_MAX_QUESTIONS} questions; split it by other ids"
+                )
+            examples.append(_example(record, where, table, earlier))
+            earlier.append(examples[-1])
     return Split(tuple(examples), missing_tables=len(records) - len(examples), questions=len(records))
 
 
-def _conversation(record: dict[str, str]) -> str:
-    return f"{record['id']}-{record['annotator']}"
-
-
-def _example(record: dict[str, str], where: str, table: Table, before: list[Example]) -> Example:
-    conversation, position = _conversation(record), _position(record["position"], where)
-    answered = {example.position: example.candidates for example in before}
+def _example(record: dict[str, str], where: str, table: Table, earlier: list[Example]) -> Example:
+    if not re.fullmatch("[0-9]{1,6}", record["position"]):
+        raise UserError(f"{where}, column 'position': expected a number from 0, found {shown(record['position'])}")
+    conversation, position = f"{record['id']}-{record['annotator']}", int(record["position"])
+    answers = {example.position: example.candidates for example in earlier}
     return Example(
         id=f"{conversation}_{position}",
         question=record["question"],
@@ -82,15 +82,9 @@ def _example(record: dict[str, str], where: str, table: Table, before: list[Exam
         candidates=_cells(record, where, table),
         conversation=conversation,
         position=position,
-        previous=answered.get(position - 1, ()),
-        earlier=tuple(example.question for example in before),
+        previous=answers.get(position - 1, ()),
+        earlier=tuple(example.question for example in earlier),
     )
-
-
-def _position(text: str, where: str) -> int:
-    if not re.fullmatch("[0-9]{1,6}", text):
-        raise UserError(f"{where}, column 'position': expected a number from 0, found {shown(text)}")
-    return int(text)
 
 
 def _cells(record: dict[str, str], where: str, table: Table) -> tuple[Coordinate, ...]:
@@ -110,7 +104,7 @@ def _cells(record: dict[str, str], where: str, table: Table) -> tuple[Coordinate
 
 
 def _texts(record: dict[str, str], column: str, where: str) -> list[str]:
-    """A list of texts as Python writes it."""
+    """Parse a list of texts in Python's notation."""
     try:
         value: Any = ast.literal_eval(record[column])
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

@@ -1,4 +1,4 @@
-"""Where the answers of a question stand in its table, found from their texts alone (spec 3.9)."""
+"""Find the cells of answers that are known only by their texts, as WikiTableQuestions' (docs/notes.md, note 19)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NOT_FOUND = "its answer is neither in the table nor a number"
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """What a model can learn a question from; all empty but ``problem`` where it cannot.
+    """The targets of a question; empty if there are none, with the reason in ``problem``.
 
     Attributes:
-        cells: of the answers, row-major.
-        value: the only answer as a number; where an operator makes it, there are no cells.
-        problem: why there is neither; "" where there is one.
+        cells: cells of the answers, row-major.
+        value: the answer as a number, if it is a single one; without cells, an operator computes it.
+        problem: why there are no targets; "" if there are.
     """
 
     cells: tuple[Coordinate, ...] = ()
@@ -33,28 +33,33 @@ class Supervision:
 
 
 class _AmbiguousError(Exception):
-    """The cells of the answers are not certain."""
+    """The cells of the answers are ambiguous."""
 
 
 class SupervisionFinder:
-    """Finds answers in one table; its texts are normalised at most once.
+    """Finds answers in one table; its texts are normalized at most once.
 
-    A cell holds an answer when the two are equal: as they are, or else in lower case, in words and marks, in the
-    normal form of WikiTableQuestions. The first of these in which every answer is found counts, unless its cells are
-    uncertain and a later one's are not.
+    A cell matches an answer if the two are equal: verbatim, in lower case, as words and marks, or in
+    WikiTableQuestions' normal form. The first of these forms in which every answer is found decides, unless it is
+    ambiguous and a later one is not.
     """
 
     def __init__(self, table: Table) -> None:
-        self._texts = [((r, c), cell.text) for r, row in enumerate(table.rows) for c, cell in enumerate(row)]
-        self._forms = [_Form(self._texts, normalise) for normalise in (str, str.lower, _tokens, wtq_normalize)]
+        texts = [((r, c), cell.text) for r, row in enumerate(table.rows) for c, cell in enumerate(row)]
+        forms: tuple[Callable[[str], Hashable], ...] = (
+            str,
+            str.lower,
+            lambda text: tuple(words_and_marks(text)),
+            wtq_normalize,
+        )
+        self._forms = [_Form(texts, normalise) for normalise in forms]
 
     def find(self, answers: Sequence[str], strict: bool) -> Supervision:
-        """The cells and the value of ``answers``.
+        """Return the cells and the value of ``answers``.
 
         Args:
-            strict: an answer that stands in several cells has none that is certain, as in training; else its last
-                one is taken, in the order of rows. The release leaves that choice to an optimal assignment; since no
-                cell may serve two answers, every choice is optimal, and the SciPy of its time made this one.
+            strict: whether an answer in several cells is ambiguous, as in training; otherwise its last cell in the
+                order of rows is taken, as by the release with the SciPy of its time.
         """
         if not answers:
             raise ValueError("no answers")
@@ -68,9 +73,8 @@ class SupervisionFinder:
         return Supervision(problem=NOT_FOUND if len(answers) == 1 else NOT_ALL_FOUND)
 
     def every_cell(self, answers: Sequence[str]) -> tuple[Coordinate, ...]:
-        """All cells that hold one of ``answers``, row-major, in the first form in which each is found; or none."""
-        found = (form.every_cell(answers) for form in self._forms)
-        return next(filter(None, found), ())
+        """Return all cells that match one of ``answers``, row-major, in the first form that finds each answer."""
+        return next(filter(None, (form.every_cell(answers) for form in self._forms)), ())
 
     def _cells(self, answers: Sequence[str], strict: bool) -> tuple[Coordinate, ...]:
         for number, form in enumerate(self._forms, start=1):
@@ -84,7 +88,7 @@ class SupervisionFinder:
 
 
 class _Form:
-    """The cells of a table in one normal form, which is made when it is first asked for."""
+    """The cells of a table by one normal form, computed on demand."""
 
     def __init__(self, texts: Sequence[tuple[Coordinate, str]], normalise: Callable[[str], Hashable]) -> None:
         self._texts, self._normalise = texts, normalise
@@ -97,30 +101,26 @@ class _Form:
         return places
 
     def cells(self, answers: Sequence[str], strict: bool) -> tuple[Coordinate, ...]:
-        """A cell for each answer, row-major; none where one of them is not found."""
-        wanted = Counter(map(self._normalise, answers))
-        if not all(text in self._places for text in wanted):
+        """Return one cell per answer, row-major; none if an answer is not found."""
+        counts = Counter(map(self._normalise, answers))
+        if not all(text in self._places for text in counts):
             return ()
-        if strict and any(len(self._places[text]) > 1 for text in wanted):
+        if strict and any(len(self._places[text]) > 1 for text in counts):
             raise _AmbiguousError(SEVERAL_CELLS)
-        if max(wanted.values()) > 1:
+        if max(counts.values()) > 1:
             raise _AmbiguousError(SHARED_CELL)
-        return tuple(sorted(self._places[text][-1] for text in wanted))
+        return tuple(sorted(self._places[text][-1] for text in counts))
 
     def every_cell(self, answers: Sequence[str]) -> tuple[Coordinate, ...]:
-        """All cells of the answers, row-major; none where one of them is not found."""
-        wanted = {self._normalise(answer) for answer in answers}
-        if not all(text in self._places for text in wanted):
+        """Return all cells of the answers, row-major; none if an answer is not found."""
+        texts = {self._normalise(answer) for answer in answers}
+        if not all(text in self._places for text in texts):
             return ()
-        return tuple(sorted(place for text in wanted for place in self._places[text]))
-
-
-def _tokens(text: str) -> Hashable:
-    return tuple(words_and_marks(text))
+        return tuple(sorted(place for text in texts for place in self._places[text]))
 
 
 def _value(answer: str) -> float | None:
-    """The answer as a number; "nan" and "inf", which the release takes for numbers, are none to compute with."""
+    """Convert an answer to a number; None for "nan" and "inf", with which no operator can be trained."""
     try:
         value = convert_to_float(answer)
     except ValueError:

@@ -1,12 +1,12 @@
-"""Reads TabFact (Chen et al., 2020) in its official layout: statements that a table entails or refutes.
+"""Read TabFact (Chen et al., 2020) in its official layout: statements that a table entails or refutes.
 
-- collected_data/r1_training_all.json and r2_training_all.json, with data/{train,val,test}_id.json: the statements as
-  they were written, which the release of TAPAS reads; taken where they are there
-- tokenized_data/{train,val,test}_examples.json: else the same statements in lower case, as lemmas
-- data/all_csv/<table>: the tables, cells parted by "#"
-- data/{simple,complex}_ids.json, data/small_test_id.json: tables whose statements are scored apart
+- collected_data/r1_training_all.json and r2_training_all.json, with data/{train,val,test}_id.json: the original
+  statements, which the TAPAS release reads; preferred
+- tokenized_data/{train,val,test}_examples.json: the same statements as lower-case lemmas, if the former are missing
+- data/all_csv/<table>: the tables, with cells separated by "#"
+- data/{simple,complex}_ids.json, data/small_test_id.json: tables of the groups with scores of their own
 
-All of the statement files are ``{table: [statements, labels, caption]}``. Val is our dev.
+All statement files are ``{table: [statements, labels, caption]}``. Val is our dev.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mate_cli.tables.table import Example
 from mate_cli.tables.text_files import JsonObject, read_json, read_table
 
 _TABLES = Path("data", "all_csv")
-_WRITTEN = tuple(Path("collected_data", f"{round}_training_all.json") for round in ("r1", "r2"))
+_ORIGINAL = tuple(Path("collected_data", f"{round}_training_all.json") for round in ("r1", "r2"))
 _NAMES = {"train": "train", "dev": "val", "test": "test"}
 _GROUPS = {"simple": "simple_ids.json", "complex": "complex_ids.json", "small": "small_test_id.json"}
 _HASHES = {"delimiter": "#"}
@@ -29,7 +29,9 @@ _HASHES = {"delimiter": "#"}
 LAYOUT = ReleaseLayout(
     content="data/ and tokenized_data/ or collected_data/ of TabFact (github.com/wenhuchen/Table-Fact-Checking)",
     folders=(_TABLES,),
-    questions={split: (_WRITTEN[0], Path("tokenized_data", f"{name}_examples.json")) for split, name in _NAMES.items()},
+    questions={
+        split: (_ORIGINAL[0], Path("tokenized_data", f"{name}_examples.json")) for split, name in _NAMES.items()
+    },
 )
 
 
@@ -47,10 +49,10 @@ class _Statements:
 
 
 def split_files(data_dir: Path, split: str) -> list[Path]:
-    """The files of the statements and of the groups, then those of the tables that they name."""
+    """Return the files of the statements and of the groups, then the files of the tables that they name."""
     statements = _statement_files(data_dir, split)
     groups = (data_dir / "data" / file for file in _GROUPS.values())
-    tables = (_table_file(data_dir, own) for own in _statements(data_dir, split))
+    tables = (_table_file(data_dir, entry) for entry in _statements(data_dir, split))
     return [*statements, *groups, *tables]
 
 
@@ -58,38 +60,38 @@ def read_split(data_dir: Path, split: str) -> Split:
     """Read one split; a statement whose table is missing is counted and left out.
 
     Raises:
-        UserError: a file is missing or not of the expected structure, or a label is neither 0 nor 1.
+        UserError: a file is missing or has another structure, or a label is neither 0 nor 1.
     """
     groups = {name: _table_ids(data_dir / "data" / file) for name, file in _GROUPS.items()}
     examples: list[Example] = []
     statements = 0
-    for own in _statements(data_dir, split):
-        statements += len(own.texts)
-        if _table_file(data_dir, own).is_file():
-            of_table = tuple(name for name, tables in groups.items() if own.table in tables)
-            examples += _examples(data_dir, own, of_table)
+    for entry in _statements(data_dir, split):
+        statements += len(entry.texts)
+        if _table_file(data_dir, entry).is_file():
+            of_table = tuple(name for name, tables in groups.items() if entry.table in tables)
+            examples += _examples(data_dir, entry, of_table)
     return Split(tuple(examples), missing_tables=statements - len(examples), questions=statements)
 
 
 def _statement_files(data_dir: Path, split: str) -> list[Path]:
-    """The files of the statements, and where they are not of this split alone, that of its tables, last."""
+    """Return the files of the statements; if these are of all splits, the list of the split's tables is last."""
     path = LAYOUT.question_file(data_dir, split)
-    if path != data_dir / _WRITTEN[0]:
+    if path != data_dir / _ORIGINAL[0]:
         return [path]
-    return [*(data_dir / file for file in _WRITTEN), data_dir / "data" / f"{_NAMES[split]}_id.json"]
+    return [*(data_dir / file for file in _ORIGINAL), data_dir / "data" / f"{_NAMES[split]}_id.json"]
 
 
 def _statements(data_dir: Path, split: str) -> list[_Statements]:
-    """The statements of a split, by table; a few tables have some in both rounds."""
+    """Return the statements of a split, by table; a few tables have some in both rounds."""
     first, *more = _statement_files(data_dir, split)
     if not more:
         return list(_read_statements(first))
     second, ids = more
-    tables, found = _table_ids(ids), dict[str, _Statements]()
-    for own in (*_read_statements(first), *_read_statements(second)):
-        if own.table in tables:
-            found[own.table] = found[own.table] + own if own.table in found else own
-    return list(found.values())
+    tables, by_table = _table_ids(ids), dict[str, _Statements]()
+    for entry in (*_read_statements(first), *_read_statements(second)):
+        if entry.table in tables:
+            by_table[entry.table] = by_table[entry.table] + entry if entry.table in by_table else entry
+    return list(by_table.values())
 
 
 def _read_statements(path: Path) -> Iterator[_Statements]:
@@ -108,14 +110,14 @@ def _read_statements(path: Path) -> Iterator[_Statements]:
         yield _Statements(table, tuple(texts), tuple(map(int, labels)), caption)
 
 
-def _examples(data_dir: Path, own: _Statements, groups: tuple[str, ...]) -> Iterator[Example]:
-    table = read_table(_table_file(data_dir, own), own.table, _HASHES, own.caption)
-    for number, (text, label) in enumerate(zip(own.texts, own.labels, strict=True)):
-        yield Example(id=f"{own.table}_{number}", question=text, table=table, groups=groups, label=label)
+def _examples(data_dir: Path, entry: _Statements, groups: tuple[str, ...]) -> Iterator[Example]:
+    table = read_table(_table_file(data_dir, entry), entry.table, _HASHES, entry.caption)
+    for number, (text, label) in enumerate(zip(entry.texts, entry.labels, strict=True)):
+        yield Example(id=f"{entry.table}_{number}", question=text, table=table, groups=groups, label=label)
 
 
-def _table_file(data_dir: Path, own: _Statements) -> Path:
-    return file_below(data_dir / _TABLES, own.table, "the statements")
+def _table_file(data_dir: Path, entry: _Statements) -> Path:
+    return file_below(data_dir / _TABLES, entry.table, "the statements")
 
 
 def _table_ids(path: Path) -> frozenset[str]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Coordinate = tuple[int, int]
-"""A body cell as (row, column), both counted from 0; the header is not a row."""
+"""A body cell as (row, column), both from 0; the header is not a row."""
 
 Input = Literal["both", "table", "passages"]
-"""What of a table is read: its cells and what they link to, or one of the two."""
+"""Parts of a table to read: cells with their linked passages, or one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of one cell and the keys of the passages it links to, in order."""
+    """The text of a cell and the keys of its linked passages, in order."""
 
     text: str
     links: tuple[str, ...] = ()
@@ -52,23 +52,22 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question or a statement about a table, with what its cells link to and, where known, the answer.
+    """A question or statement about a table, with the linked passages and, if known, the answer.
 
     Attributes:
         passages: link -> text, for every link of the table.
-        answers: the answer strings; None where the split is blind.
-        candidates: body cells whose text or linked passages contain the answer (paper section 5, checklist 35), or the
-            very cells of the answer, where the data names them or they follow from its text (SQA, WTQ); row-major;
-            empty where there are none or the split is blind.
-        traced: body cells of the official answer nodes, row-major; empty where the data has none.
-        subset: the official class of the answer: "table", "passage", "missing"; "" where unknown.
-        reasoning: the kind of reasoning, where the data names it (the sample does); else "".
-        groups: official groups scored apart, beside the subset ("simple" or "complex", and "small", in TabFact).
-        value: the answer as a number, where it is one (WTQ); None elsewhere.
-        label: 1 where the table entails the statement, 0 where it refutes it (TabFact); None elsewhere.
-        conversation: the conversation that a question is part of (SQA), else ""; position: its place there, from 0.
-        previous: the answer cells of the question before it in the conversation, row-major.
-        earlier: the questions before it in the conversation that are in the data, in order.
+        answers: answer texts; None in a blind split.
+        candidates: body cells whose text or linked passages contain the answer (docs/notes.md, note 17), or the cells
+            of the answer itself (SQA, WTQ); row-major; empty if there are none or the split is blind.
+        traced: body cells of the official answer nodes, row-major; empty if the data has none.
+        subset: official class of the answer: "table", "passage", "missing"; "" if unknown.
+        reasoning: kind of reasoning, if the data names it (the sample does); otherwise "".
+        groups: official groups with scores of their own ("simple" or "complex", and "small", in TabFact).
+        value: the answer as a number (WTQ); None if it is not one.
+        label: 1 if the table entails the statement, 0 if it refutes it (TabFact); None for questions.
+        conversation: id of the question's conversation (SQA), otherwise ""; position: its place there, from 0.
+        previous: answer cells of the previous question of the conversation, row-major.
+        earlier: the earlier questions of the conversation that are in the data, in order.
     """
 
     id: str

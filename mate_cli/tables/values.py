@@ -1,16 +1,12 @@
-"""Numbers and dates in a text, as the release finds them (spec 6.2).
+"""Find numbers and dates in a text, as the release does (docs/notes.md, note 6).
 
-Three kinds of spans hold values: digits with commas, decimals and a sign after a blank; single words that are numbers
-("1e5", "3rd", "seven", "fifth"); dates in English notations with a year from 1700 to 2016. A currency, a per cent
-sign or a unit beside a number is passed over; a range or a score gives both its numbers. A span inside a longer one
-gives nothing ("5" in "5 May"); a year alone is both a number and a date.
+Values are digits with commas, decimals and a sign after a blank; single words that are numbers ("1e5", "3rd", "seven",
+"fifth"); dates in English notations with a year from 1700 to 2016. A currency, per cent sign or unit is ignored; a
+range or a score gives both numbers. A span inside a longer one gives nothing ("5" in "5 May"); a year alone is both a
+number and a date.
 
-Two deliberate differences from the release, which there are slips: "fifth" is 5 (the release knows "fith"), and "Sept"
-is a month however it is written (the release knows it in capitals, in texts that it has put in lower case). What else
-is odd stays, as weights learn from it: slashed dates are three numbers, "Feb 29" without a year is no date, "$-2" is 2.
-
-The standard library only: parsers such as dateutil or dateparser guess notations that the release does not read,
-and follow the locale or today's date.
+No library does this: dateutil and dateparser guess notations that the release does not read, and depend on the locale
+or on today's date.
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ from mate_cli.tables.text import normalize_for_match
 
 
 class Date(NamedTuple):
-    """A date of which at least one field is known; None where one is not."""
+    """A date with at least one known field; None for the others."""
 
     year: int | None = None
     month: int | None = None
@@ -37,11 +33,11 @@ class Date(NamedTuple):
 
 
 Value = float | Date
-"""A number, as exact as float32 holds it and maybe infinite, or a date."""
+"""A number, rounded to float32 and possibly infinite, or a date."""
 
 
 class Span(NamedTuple):
-    """The values of ``text[begin:end]``: a number, a date, or for a year both in this order."""
+    """The values of ``text[begin:end]``: a number, a date, or for a year both, in this order."""
 
     begin: int
     end: int
@@ -53,8 +49,8 @@ _YEARS = range(1700, 2017)
 
 _NUMBER = re.compile(r"(?:(?:^|\s)[+-])?(?:\.\d+|\d+(?:,\d{3})*(?:\.\d*)?)")
 _WORD = re.compile(r"[^\W_]+")
-_SHORT = 200  # characters; longer texts seldom come again, and would fill the memory
-_MAY_HOLD_VALUE = re.compile("|".join((r"\d", *_NUMBER_WORDS, *MONTHS)))
+_MAX_CACHED = 200  # characters; longer texts seldom recur, and would fill the memory
+_ANY_VALUE = re.compile("|".join((r"\d", *_NUMBER_WORDS, *MONTHS)))
 
 _FIELDS = {
     "YEAR": r"(?P<year>\d{4})",
@@ -76,42 +72,40 @@ def _compiled(notation: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){regex}(?![^\W_])")
 
 
-_DATES = (  # what a text must hold to be worth the search, and what to search for
+_DATES = (  # a cheap test, and the notations to search for if it passes
     (re.compile("|".join(name[:3] for name in MONTHS)), tuple(map(_compiled, _IN_WORDS))),
     (re.compile(r"\d{4}"), tuple(map(_compiled, _IN_DIGITS))),
 )
 
 
 def find_values(text: str) -> tuple[Value, ...]:
-    """The values of a text, left to right."""
-    return _values_of_short(text) if len(text) <= _SHORT else _values(text)
-
-
-@lru_cache(maxsize=1 << 16)
-def _values_of_short(text: str) -> tuple[Value, ...]:
-    return _values(text)
+    """Return the values of a text, left to right."""
+    return _cached_values(text) if len(text) <= _MAX_CACHED else _values(text)
 
 
 def _values(text: str) -> tuple[Value, ...]:
     return tuple(value for span in find_spans(normalize_for_match(text)) for value in span.values)
 
 
+_cached_values = lru_cache(maxsize=1 << 16)(_values)
+
+
 def find_spans(text: str) -> list[Span]:
-    """The spans of a text that hold values, left to right; none within another.
+    """Return the spans of a text that have values, left to right, none inside another.
 
     Args:
-        text: as ``normalize_for_match`` leaves it.
+        text: result of ``normalize_for_match``.
     """
-    if _MAY_HOLD_VALUE.search(text) is None:
+    if _ANY_VALUE.search(text) is None:
         return []
-    found: dict[tuple[int, int], tuple[Value, ...]] = {place: (number,) for place, number in _numbers(text)}
+    values: dict[tuple[int, int], tuple[Value, ...]] = {place: (number,) for place, number in _numbers(text)}
     for place, day in _dates(text):
-        found[place] = (*found.get(place, ()), day)
+        values[place] = (*values.get(place, ()), day)
     kept: list[Span] = []
-    reach = -1  # sorted so, a span is within an earlier one if it ends no later than any before it
-    for begin, end in sorted(found, key=lambda place: (place[0], -place[1])):
+    reach = -1  # in this order, a span is inside an earlier one if it ends no later than any before it
+    for begin, end in sorted(values, key=lambda place: (place[0], -place[1])):
         if end > reach:
-            kept.append(Span(begin, end, found[begin, end]))
+            kept.append(Span(begin, end, values[begin, end]))
             reach = end
     return kept
 
@@ -138,7 +132,7 @@ def _as_number(word: str) -> float | None:
 
 
 def _dates(text: str) -> Iterator[tuple[tuple[int, int], Date]]:
-    # No notation ends as it begins, so matches of one never overlap and ``finditer`` passes over none.
+    # No notation ends as it begins, so matches of one never overlap and ``finditer`` misses none.
     notations = chain.from_iterable(notations for hint, notations in _DATES if hint.search(text))
     for match in chain.from_iterable(notation.finditer(text) for notation in notations):
         day = _as_date(match.groupdict())
@@ -148,15 +142,15 @@ def _dates(text: str) -> Iterator[tuple[tuple[int, int], Date]]:
 
 def _as_date(fields: dict[str, str | None]) -> Date | None:
     year, month, day = (fields.get(name) for name in Date._fields)
-    read = Date(
+    result = Date(
         int(year) if year else None,
         (MONTH_NUMBERS.get(month) or int(month)) if month else None,
         int(day) if day else None,
     )
-    if read.year is not None and read.year not in _YEARS:
+    if result.year is not None and result.year not in _YEARS:
         return None
     try:
-        date(read.year or 1900, 1 if read.month is None else read.month, 1 if read.day is None else read.day)
+        date(result.year or 1900, 1 if result.month is None else result.month, 1 if result.day is None else result.day)
     except ValueError:
         return None
-    return read
+    return result

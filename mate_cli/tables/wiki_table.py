@@ -1,4 +1,4 @@
-"""A table of Wikipedia with links, and the passages they lead to, as HybridQA and OTT-QA keep them in JSON."""
+"""Parse tables of Wikipedia with links, and the linked passages, in the JSON format of HybridQA and OTT-QA."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mate_cli.tables.text_files import JsonObject
 
 
 def parse_table(content: JsonObject, table_id: str) -> Table:
-    """The table of an object with ``header``, ``data`` and maybe ``title``; a cell is ``[text, [link, ...]]``.
+    """Parse an object with ``header``, ``data`` and an optional ``title``; a cell is ``[text, [link, ...]]``.
 
     Raises:
-        UserError: it is not of this structure, or a row is not as wide as the header.
+        UserError: it has another structure, or a row is not as wide as the header.
     """
     header = _parse_row(content.list("header"), f"{content.where}, key 'header'")
     rows = []
@@ -43,10 +43,10 @@ def _parse_cell(cell: Any, where: str) -> Cell:
 
 
 def parse_passages(content: JsonObject, shared: dict[tuple[str, str], str]) -> dict[str, str]:
-    """link -> passage. ``shared`` makes tables that link to one page hold one text: a quarter of them do.
+    """Parse link -> passage. Tables that link to the same page, a quarter of them, share its text by ``shared``.
 
     Raises:
-        UserError: a passage is no text.
+        UserError: a passage is not a text.
     """
     passages = {}
     for link in content:

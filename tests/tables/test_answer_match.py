@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mate_cli.tables.answer_match import AnswerFinder, AnswerMatch, candidate_cells, normalise
+from mate_cli.tables.answer_match import AnswerFinder, AnswerMatch, normalise
 from mate_cli.tables.table import Cell, Table
 
 _TEXT = st.text(st.sampled_from("aAbBtThe1 9.-,–é€Σσς'\n\u00a0"), max_size=14)
@@ -49,7 +49,6 @@ def test_whole_words_in_cells_and_passages_alike(answer: str, text: str, holds: 
     table = _table([Cell("nothing"), Cell(text)], [Cell("", ("/wiki/x",)), Cell("other")])
     match = AnswerFinder(table, {"/wiki/x": text}).find(answer)
     assert match == (AnswerMatch(((0, 1),), ((1, 0),)) if holds else AnswerMatch())
-    assert candidate_cells(table, {"/wiki/x": text}, answer) == list(match.candidates)
 
 
 @settings(max_examples=400)

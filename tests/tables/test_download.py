@@ -132,7 +132,7 @@ def test_only_what_is_wanted_is_unpacked(tmp_path: Path) -> None:
         (zipped((link("r/a/x"), b"/etc/passwd")), "is a link"),
         (zipped(("elsewhere/../../out", b"x"), ("r/a/x", b"x")), "leads out of the folder"),
         (zipped(("r/a/x", b"x"), ("r/a/y", b"y")).replace(b"r/a/y", b"r/a/x"), "is in it twice"),
-        (zipped(("r/a/x" + "y" * 300, b"x")), "is the name of no file"),
+        (zipped(("r/a/x" + "y" * 300, b"x")), "is not a valid file name"),
         (zipped(("r/a/zeros", bytes(2_000_000))), "1 files of 2,000,000 bytes are more than the limit"),
         (zipped(("r/c/x", b"x")), "none of the expected files"),
         (GOOD[:-30], "cannot be unpacked"),

@@ -78,8 +78,8 @@ def test_the_files_of_a_split_are_its_questions_and_tables(folder: Path) -> None
         ("a,,800", "line 2: column 'table' is empty"),
         ("a,cities.csv, ", "line 2: column 'answer' is empty"),
         ("a,cities.csv,800|", "line 2, column 'answer': expected answers joined by |, found '800|'"),
-        ("a,../cities.csv,800", "line 2, column 'table': '../cities.csv' leads out of the folder of the data"),
-        ("a,/etc/passwd,800", "line 2, column 'table': '/etc/passwd' leads out of the folder of the data"),
+        ("a,../cities.csv,800", "line 2, column 'table': '../cities.csv' leads out of the data folder"),
+        ("a,/etc/passwd,800", "line 2, column 'table': '/etc/passwd' leads out of the data folder"),
         ("a,cities.csv", "line 2: 2 fields, the first line has 3"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking
 from mate_cli.metrics.cell_selection import score
-from mate_cli.tables.answer_match import candidate_cells, normalise
+from mate_cli.tables.answer_match import AnswerFinder, normalise
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.sample import write_sample
 from mate_cli.tables.split import Split
@@ -64,7 +64,7 @@ def test_official_files(sample_folder: Path, splits: dict[str, Split]) -> None:
         assert all(("answer-text" in entry) == (split != "test") for entry in plain)
         for entry, example in zip(traced, splits[split].examples, strict=True):
             nodes = [tuple(node[1]) for node in entry["answer-node"]]
-            assert nodes == candidate_cells(example.table, example.passages, entry["answer-text"])
+            assert tuple(nodes) == AnswerFinder(example.table, example.passages).find(entry["answer-text"]).candidates
             for text, (row, column), link, kind in entry["answer-node"]:
                 cell = example.table.rows[row][column]
                 assert text == cell.text

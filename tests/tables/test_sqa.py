@@ -50,7 +50,7 @@ def test_the_files_that_decide_a_split(release: Path) -> None:
 def test_a_folder_that_is_not_the_release_says_what_to_put_where(release: Path, tmp_path: Path) -> None:
     (release / "random-split-1-train.tsv").unlink()
     assert LAYOUT.present_splits(release) == ["dev", "test"]
-    with pytest.raises(UserError, match=r"random-split-1-train.tsv is not there \(splits found: dev, test\); put the"):
+    with pytest.raises(UserError, match=r"no random-split-1-train.tsv \(splits found: dev, test\); put the"):
         read_split(release, "train")
     inner = tmp_path / "outer" / "sqa"
     write_sqa(inner)
@@ -58,9 +58,9 @@ def test_a_folder_that_is_not_the_release_says_what_to_put_where(release: Path, 
         LAYOUT.present_splits(inner.parent)
     for name in ("random-split-1-train", "random-split-1-dev", "test"):
         (inner / f"{name}.tsv").unlink()
-    with pytest.raises(UserError, match=r"there are no questions, none of .*test.tsv; put the"):
+    with pytest.raises(UserError, match=r"no questions, none of .*test.tsv; put the"):
         LAYOUT.present_splits(inner)
-    with pytest.raises(UserError, match="there is no such folder; put the"):
+    with pytest.raises(UserError, match="no such folder; put the"):
         LAYOUT.present_splits(tmp_path / "nothing")
 
 

@@ -67,7 +67,7 @@ def test_statements_as_they_were_written_go_before_lemmas(release: Path) -> None
 def test_the_splits_that_are_there(release: Path) -> None:
     (release / "tokenized_data" / "val_examples.json").unlink()
     assert LAYOUT.present_splits(release) == ["train", "test"]
-    with pytest.raises(UserError, match=r"neither .*r1_.* nor tokenized_data/val_examples.json is there .*train, test"):
+    with pytest.raises(UserError, match=r"no .*r1_.* or tokenized_data/val_examples.json .*train, test"):
         read_split(release, "dev")
 
 
