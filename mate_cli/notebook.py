@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference.caveats import caveats
 from mate_cli.inference.predict import Answerer
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.reporting.answer import prediction_record
@@ -31,7 +32,7 @@ _ANSWERING = ("cell_selection", "table_qa", "entailment")
 
 
 class LoadedRun:
-    """A run's best model and what answers with it, in 32 bits.
+    """A run's best model and what answers with it, in the precision of the device.
 
     Attributes:
         config: how it was trained; predictor: the model with its tokeniser and encoding.
@@ -61,10 +62,11 @@ class LoadedRun:
             raise UserError(f"{self.folder.path}: a model of task={self.config.task.name} answers nothing by itself")
         if before and self.config.task.kind != "table_qa":
             raise UserError(f"{self.folder.path} was not trained on conversations; load a run of task=sqa")
-        own = table if isinstance(table, Table) else frame_table(table)
-        return prediction_record(
-            question, own, self.predictor.converse(Example("question", question, own), before), top
-        )
+        if not isinstance(table, Table):
+            table = frame_table(table)
+        prediction = self.predictor.converse(Example("question", question, table), before)
+        record = prediction_record(question, table, prediction, top)
+        return record | {"warnings": caveats(self.config, record)}
 
 
 def load_run(path: str | Path, max_tokens: int | None = None, hardware: HardwareConfig | None = None) -> LoadedRun:

@@ -12,7 +12,7 @@ from mate_cli.analysis.outcomes import CellOutcomes, Outcomes
 from mate_cli.config.task import active_schedule
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.inference.pointr import Stage
+from mate_cli.inference.stages import Stage
 from mate_cli.metrics.near_miss import Miss, classify
 from mate_cli.models.config_file import read_config
 from mate_cli.tables.reading import reading_example

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mate_cli.config.inference import SELECTORS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.encoding.source import DataSource
-from mate_cli.inference.pointr import Stage, open_stage
+from mate_cli.inference.stages import Stage, open_stage
 from mate_cli.metrics.cell_selection import KS, example_places
 from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.sqa import SequenceScores, sequence_scores

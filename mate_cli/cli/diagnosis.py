@@ -23,6 +23,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
 from mate_cli.cli.harmless import HYDRA_GROUPS, code_problem
+from mate_cli.cli.inputs import missing_inputs
 from mate_cli.config import schema
 from mate_cli.config.commands import ROOTS
 from mate_cli.config.plain import leaves
@@ -232,6 +233,8 @@ def _value_problems(command: str, config: DictConfig, complete: bool) -> list[st
         values: Any = OmegaConf.to_object(config)
         if complete and hasattr(values, "missing"):
             found += values.missing()
+        if complete:
+            found += missing_inputs(values)
         return found + problems(values)
     except OmegaConfBaseException as error:
         return [*found, f"{error.full_key}: {str(error).splitlines()[0]}"]

@@ -48,7 +48,7 @@ def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console:
     from pathlib import Path
 
     from mate_cli.inference.answer_split import answer_split, known_weight, results_folder
-    from mate_cli.inference.pointr import open_pipeline
+    from mate_cli.inference.stages import open_pipeline
     from mate_cli.runs.folder import RunFolder
 
     pipeline = open_pipeline(selector, reader, config.paths)

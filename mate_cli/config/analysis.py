@@ -56,15 +56,20 @@ class AnalyzeConfig:
         None,
         "errors: run folder, of a reader the folder of a pipeline's answers; robustness, flow: run folder",
         text=True,
+        reads="run",
     )
-    runs: list[str] | None = key(None, "compare: folders like that, the first of which the others are held against")
+    runs: list[str] | None = key(
+        None, "compare: folders like that, the first of which the others are held against", reads="run"
+    )
     task: TaskConfig | None = None
     model: ModelConfig = field(default_factory=ModelConfig)
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     schedule: str | None = key(None, "coverage, flow: schedule whose max_tokens counts; null: the task's default")
-    data_dir: str | None = key(None, "folder of the unpacked data; null: as in training (sample needs none)", text=True)
+    data_dir: str | None = key(
+        None, "folder of the unpacked data; null: as in training (sample needs none)", text=True, reads="folder"
+    )
     split: str = key("dev", "which part of the data", choices=SPLITS)
     max_tokens: int | None = key(
         None,

@@ -21,7 +21,7 @@ from mate_cli.config.train import PrepareConfig, TrainConfig
 class ExportConfig:
     """Write a run's best model as a folder for Hugging Face's libraries, with a model card."""
 
-    run: str = key(MISSING, "run folder", text=True)
+    run: str = key(MISSING, "run folder", text=True, reads="run")
     to: str = key(MISSING, "folder to write", text=True)
     overwrite: bool = key(False, "replace the files of an export that stands there")
 

@@ -26,21 +26,24 @@ PREDICTING = (("run",), ("selector", "reader"))
 class EvaluateConfig:
     """Score a trained run, a selector with a reader, or a file of answers, with the official metric."""
 
-    run: str | None = key(None, "run folder, scored by itself", text=True)
+    run: str | None = key(None, "run folder, scored by itself", text=True, reads="run")
     selector: str | None = key(
-        None, f"stage 1: run folder of a cell selector, or one of {', '.join(SELECTORS)}", text=True
+        None, f"stage 1: run folder of a cell selector, or one of {', '.join(SELECTORS)}", text=True, reads="run"
     )
-    reader: str | None = key(None, "stage 2: run folder of a reader", text=True)
-    predictions: str | None = key(None, "file of answers in the format of HybridQA, SQA or WTQ", text=True)
+    reader: str | None = key(None, "stage 2: run folder of a reader", text=True, reads="run")
+    predictions: str | None = key(
+        None, "file of answers in the format of HybridQA, SQA or WTQ", text=True, reads="file"
+    )
     reference: str | None = key(
         None,
         "what to score predictions against: HybridQA's reference file, the file of SQA's or WTQ's questions",
         text=True,
+        reads="file",
     )
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
-    data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True)
+    data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True, reads="folder")
     max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
     expansion: str | None = key(
         None, "run: what cells get of their linked passages; null: as in training", choices=EXPANSIONS
@@ -83,15 +86,26 @@ class EvaluateConfig:
 class PredictConfig:
     """Answer a question on a table of your own."""
 
-    run: str | None = key(None, "run folder: the answer is a cell, cells and an operator, or a label", text=True)
-    selector: str | None = key(None, "stage 1: run folder of a cell selector", text=True)
-    reader: str | None = key(None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True)
-    table: str = key(MISSING, "CSV file whose first line is the header; or HTML, JSON, Parquet", text=True)
+    run: str | None = key(
+        None, "run folder: the answer is a cell, cells and an operator, or a label", text=True, reads="run"
+    )
+    selector: str | None = key(None, "stage 1: run folder of a cell selector", text=True, reads="run")
+    reader: str | None = key(
+        None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True, reads="run"
+    )
+    table: str = key(
+        MISSING, "CSV file whose first line is the header; or HTML, JSON, Parquet", text=True, reads="file"
+    )
     passages: str | None = key(
-        None, "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table", text=True
+        None,
+        "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table",
+        text=True,
+        reads="file",
     )
     question: str = key(MISSING, "the question or the statement, as it is", text=True)
-    max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
+    max_tokens: int | None = key(
+        None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=16
+    )
     before: list[str] | None = key(None, "run of task=sqa: the questions before it in the conversation, first to last")
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
@@ -106,7 +120,5 @@ class PredictConfig:
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
         alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
-        own = {"before": self.before, "max_tokens": self.max_tokens} if self.run is None else {}
-        return (
-            several_given(self, PREDICTING) + alone + [f"{name} belongs to run" for name, set_ in own.items() if set_]
-        )
+        before = ["before belongs to run"] if self.run is None and self.before else []
+        return several_given(self, PREDICTING) + alone + before

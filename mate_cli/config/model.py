@@ -115,7 +115,10 @@ class BackboneConfig:
     )
     package: str | None = key(None, "source=package: Python package that ships weights and vocabulary")
     path: str | None = key(
-        None, "source=folder: folder with config.json, weights, vocab.txt; source=run: run folder", text=True
+        None,
+        "source=folder: folder with config.json, weights, vocab.txt; source=run: run folder",
+        text=True,
+        reads="folder",
     )
     hub_id: str | None = key(None, "source=hub: repository name on the Hugging Face hub", text=True)
     pooling: str | None = key(

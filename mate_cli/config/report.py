@@ -18,5 +18,6 @@ class ReportConfig:
         None,
         "folders with what reproduce, bench and analyze wrote: their Markdown, with its pictures; null: ./reproduced, "
         "where there is one",
+        reads="folder",
     )
     to: str = key("./report.html", "file to write", text=True)

@@ -20,11 +20,13 @@ class DataConfig:
     With ``schedule=smoke`` the generated sample, in the layout of each, stands for what is not named.
     """
 
-    hybridqa: str | None = key(None, "folder of HybridQA; null with schedule=smoke: the generated sample", text=True)
-    sqa: str | None = key(None, "folder of SQA; null as hybridqa", text=True)
-    wtq: str | None = key(None, "folder of WikiTableQuestions; null as hybridqa", text=True)
-    tabfact: str | None = key(None, "folder of TabFact; null as hybridqa", text=True)
-    tables: str | None = key(None, "folder of tables to pre-train on; null as hybridqa", text=True)
+    hybridqa: str | None = key(
+        None, "folder of HybridQA; null with schedule=smoke: the generated sample", text=True, reads="folder"
+    )
+    sqa: str | None = key(None, "folder of SQA; null as hybridqa", text=True, reads="folder")
+    wtq: str | None = key(None, "folder of WikiTableQuestions; null as hybridqa", text=True, reads="folder")
+    tabfact: str | None = key(None, "folder of TabFact; null as hybridqa", text=True, reads="folder")
+    tables: str | None = key(None, "folder of tables to pre-train on; null as hybridqa", text=True, reads="folder")
 
 
 @dataclass

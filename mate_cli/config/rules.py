@@ -21,16 +21,19 @@ def key(
     high: float | None = None,
     below: float | None = None,
     text: bool = False,
+    reads: str | None = None,
 ) -> Any:
     """A configuration key: default, meaning, and what is allowed.
 
     ``choices`` lists the names; ``low``/``high`` are inclusive limits, ``above``/``below`` exclusive ones;
     ``text`` marks free text and paths, whose value on the command line is taken literally. The limits of a
-    list are those of its items.
+    list are those of its items. ``reads`` says what must exist under a path before a command starts: "file",
+    "folder", "run" for a run folder, or "listed run" for one that may be named as ``mate runs`` lists it
+    (``mate_cli.cli.inputs``).
     """
     limits = {"choices": choices, "low": low, "above": above, "high": high, "below": below}
     meaning = {name: limit for name, limit in limits.items() if limit is not None}
-    metadata = {"doc": doc, "text": text, **meaning}
+    metadata = {"doc": doc, "text": text, "reads": reads, **meaning}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)

@@ -21,8 +21,12 @@ class RunsConfig:
         "seed, state, code, or any key of their configuration; * stands for any letters",
         text=True,
     )
-    compare: list[str] | None = key(None, "these runs side by side: what differs in configuration and scores")
-    remove: list[str] | None = key(None, "the runs to remove, inside paths.runs; shown, and removed with confirm=true")
+    compare: list[str] | None = key(
+        None, "these runs side by side: what differs in configuration and scores", reads="listed run"
+    )
+    remove: list[str] | None = key(
+        None, "the runs to remove, inside paths.runs; shown, and removed with confirm=true", reads="listed run"
+    )
     confirm: bool = key(False, "remove: yes, for good")
     output: str = key("rich", "tables, or JSON: one record a line", choices=OUTPUTS)
 

@@ -35,7 +35,7 @@ class TrainConfig:
     steps: int | None = short_key("steps")
     epochs: float | None = short_key("epochs")
     max_tokens: int | None = short_key("max_tokens")
-    data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True)
+    data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True, reads="folder")
     name: str | None = key(None, "name of the run folder; null: made from the configuration", text=True)
     resume: bool = key(False, "continue the run of that name from its last checkpoint")
     overwrite: bool = key(False, "replace the run of that name")
@@ -72,6 +72,7 @@ class PrepareConfig:
         None,
         "folder of the unpacked data; null: the official files of hybridqa, sqa, wtq, tabfact are fetched",
         text=True,
+        reads="folder",
     )
     mirror: str | None = key(
         None, "address under which the official files are by their names, in place of their own", text=True

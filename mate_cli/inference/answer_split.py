@@ -12,7 +12,8 @@ from rich.console import Console
 
 from mate_cli.config.inference import EvaluateConfig
 from mate_cli.encoding.source import DrawnSource
-from mate_cli.inference.pointr import Pipeline, read_cells, select
+from mate_cli.inference.pointr import read_cells, select
+from mate_cli.inference.stages import Pipeline
 from mate_cli.metrics.cell_selection import KS
 from mate_cli.runs.folder import RunFolder, make_folder, read_record
 from mate_cli.runs.provenance import environment

@@ -15,7 +15,7 @@ from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Prediction
-from mate_cli.training.backend import collator_for
+from mate_cli.training.backend import collator_for, inference_backend
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.fixed_shape import check_fixed, most_masked
 from mate_cli.training.lightning import quieten_lightning
@@ -51,7 +51,7 @@ class Predictor:
         self.collator = collator_for(
             model.config,
             config.model,
-            config.model.attention.backend,
+            inference_backend(config.model),
             self.devices.device_type,
             self.devices.low_precision,
             widest_shape(hardware.micro_batch, self.options.max_tokens) if on_xla else None,

@@ -6,6 +6,8 @@ import errno
 import reprlib
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 TRY_AGAIN = 75
 """Exit code where the same command, later, goes on: EX_TEMPFAIL of sysexits.h, for schedulers to queue it again."""
@@ -35,6 +37,29 @@ class UserError(Exception):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class Mistakes:
+    """Collects user errors of steps that do not depend on each other, to report them together."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Keep the ``UserError`` that the block raises."""
+        try:
+            yield
+        except UserError as error:
+            self.lines += str(error).splitlines()
+
+    def check(self) -> None:
+        """
+        Raises:
+            UserError: there were errors; a line for each.
+        """
+        if self.lines:
+            raise UserError("\n".join(self.lines))
 
 
 class Preempted(KeyboardInterrupt):

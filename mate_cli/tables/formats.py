@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from mate_cli.config.task import TaskConfig
 from mate_cli.system.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
+from mate_cli.tables.download import release_folder
 from mate_cli.tables.own import OwnFormat
+from mate_cli.tables.releases import RELEASES
 from mate_cli.tables.split import ReleaseLayout, Split
 from mate_cli.tables.statements.splits import StatementFormat
 
@@ -40,6 +43,25 @@ FORMATS: dict[str, Format] = {
     "counterfactual": StatementFormat(("counterfactual",)),
     "cs": StatementFormat(("counterfactual", "synthetic")),
 }
+
+
+def missing_data(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:
+    """A line where a task needs ``data_dir`` and there is none: neither given, nor generated, nor fetched before."""
+    is_released = task.format in RELEASES
+    if data_dir is not None or task.format == "sample":
+        return None
+    if is_released and release_folder(task.format, cache).is_dir():
+        return None
+    if task.format not in FORMATS:
+        return (
+            f"task={task.name} needs data_dir=FOLDER with tables (JSON of Wikipedia, JSON lines, CSV, Parquet, HTML), "
+            "or with the shards that mate prepare made of them; an address like s3://bucket/tables will do"
+        )
+    fetch = f"mate prepare task={task.name} fetches it; " if is_released else ""
+    return (
+        f"task={task.name} needs data_dir=DIR, a folder with {FORMATS[task.format].LAYOUT.content}; "
+        f"{fetch}to try mate without data: task=sample"
+    )
 
 
 def split_of(questions: Path) -> tuple[str, Path, str]:

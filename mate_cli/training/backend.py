@@ -42,6 +42,15 @@ def training_backend(config: TrainConfig, schedule: ScheduleConfig, device: str)
     )
 
 
+def inference_backend(config: ModelConfig) -> str:
+    """The backend of a trained model: ``auto``, but ``bucketed`` where that approximation is part of the model.
+
+    The exact backends give the same result, so the one of training does not matter; it may need a device that is not
+    here.
+    """
+    return "bucketed" if config.attention.backend == "bucketed" else "auto"
+
+
 def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: Devices) -> str:
     """The backend that a trial on the first of the encoded ``rows`` finds fastest; remembered in the cache folder."""
     typical = [rows[number] for number in range(min(len(rows), config.hardware.micro_batch))]

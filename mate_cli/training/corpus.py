@@ -19,6 +19,7 @@ from mate_cli.encoding.shards import ShardFolder, ShardRecord
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
 from mate_cli.tables.corpus import Corpus
+from mate_cli.tables.formats import missing_data
 
 _PAPER_TABLES = 6.2e6
 """Of Wikipedia, in the paper's pre-training (checklist 20)."""
@@ -42,7 +43,7 @@ def open_corpus(
         UserError: there is neither, or ``to`` makes no sense; the shards are broken or of another vocabulary, or
             nothing can be written.
     """
-    url, cache = corpus_url(task, data_dir), cache_folder(paths)
+    url, cache = corpus_url(task, data_dir, paths), cache_folder(paths)
     is_made = ShardFolder(url).manifest() is not None
     if to is not None and (is_made or _is_inside(to, url)):
         reason = f"{url} holds shards already" if is_made else "it lies in data_dir; choose a folder beside it"
@@ -52,17 +53,14 @@ def open_corpus(
     return ShardedCorpus(url, vocabulary, cache / "shards")
 
 
-def corpus_url(task: TaskConfig, data_dir: str | None) -> str:
+def corpus_url(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> str:
     """The folder or address of a corpus.
 
     Raises:
         UserError: none is given.
     """
     if data_dir is None:
-        raise UserError(
-            f"task={task.name} needs data_dir=FOLDER with tables (JSON of Wikipedia, JSON lines, CSV, Parquet, "
-            "HTML), or with the shards that mate prepare made of them; an address like s3://bucket/tables will do"
-        )
+        raise UserError(str(missing_data(task, data_dir, cache_folder(paths))))
     return data_dir if "://" in data_dir else str(Path(data_dir).expanduser())
 
 

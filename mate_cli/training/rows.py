@@ -42,7 +42,7 @@ def check_data(config: TrainConfig) -> None:
         UserError: it is not.
     """
     if config.task.kind == "masked_language":
-        corpus_url(config.task, config.data_dir)
+        corpus_url(config.task, config.data_dir, config.paths)
     else:
         data_folder(config.task, config.data_dir, config.paths)
 

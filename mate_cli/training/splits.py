@@ -18,8 +18,7 @@ from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
-from mate_cli.tables.formats import FORMATS
-from mate_cli.tables.releases import RELEASES
+from mate_cli.tables.formats import FORMATS, missing_data
 from mate_cli.training.tasks import task_of
 
 
@@ -53,16 +52,9 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
         raise UserError(f"task={task.name} asks no questions: it is for mate prepare, train and evaluate; name another")
     if task.format == "sample":
         return _sample_folder(cache_folder(paths))
-    if data_dir is not None:
-        return Path(data_dir).expanduser()
-    is_released = task.format in RELEASES
-    if is_released and (fetched := release_folder(task.format, cache_folder(paths))).is_dir():
-        return fetched
-    way_out = f"mate prepare task={task.name} fetches it; " if is_released else ""
-    raise UserError(
-        f"task={task.name} needs data_dir=DIR, a folder with {FORMATS[task.format].LAYOUT.content}; "
-        f"{way_out}to try mate without data: task=sample"
-    )
+    if problem := missing_data(task, data_dir, cache_folder(paths)):
+        raise UserError(problem)
+    return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
 
 
 def encoding_options(task: TaskConfig, schedule: ScheduleConfig, model: MateConfig) -> EncodingOptions:

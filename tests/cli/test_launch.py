@@ -55,6 +55,7 @@ class Jobs:
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Jobs:
     monkeypatch.chdir(tmp_path)  # where no run has been made
+    monkeypatch.setattr(diagnosis, "missing_inputs", lambda config: [])  # nor any file that the words name
     seen = Jobs()
     for command in ("train", "predict"):
         module = types.ModuleType(command)
@@ -96,6 +97,7 @@ class TestText:
             module = types.ModuleType("predict")
             module.run = seen.run  # type: ignore[attr-defined]
             patch.setitem(sys.modules, "mate_cli.commands.predict", module)
+            patch.setattr(diagnosis, "missing_inputs", lambda config: [])
             words = [f"question={question}", f"table={table}", f"run={run}", f"paths.cache={table}"]
             assert main(["predict", *words]) == 0
             assert main(["predict", "-m", *words, "top=1,2"]) == 0

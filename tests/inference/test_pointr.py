@@ -199,9 +199,8 @@ def test_a_question_on_a_users_table_with_passages(
     words = ("predict", *stages, "table=towns.csv", "passages=passages.json", f"question={question}", "hardware=cpu")
     capsys.readouterr()
     assert mate(*words, "output=json", "top=4") == 0
-    out, error = capsys.readouterr()
-    record = json.loads(out)
-    assert error.splitlines() == ["warning: passages.json: no cell links to 'unused'"]
+    record = json.loads(capsys.readouterr().out)
+    assert record["warnings"][0] == "passages.json: no cell links to 'unused'"
     assert record["question"] == question
     texts = {cell["text"]: cell for cell in record["cells"]}
     assert set(texts) == {"Alder", "Ann Lee", "Birch", "Bob"}
@@ -236,8 +235,8 @@ def test_a_file_of_answers(mate: Mate, tmp_path: Path, capsys: pytest.CaptureFix
         (("selector={reader}", "reader={reader}"), "is no selector; give it as reader=..."),
         (("selector={selector}", "reader={selector}"), "is no reader; give it as selector=..."),
         (("selector={other}", "reader={reader}"), "was trained on sample, reader="),
-        (("selector=nowhere", "reader={reader}"), "nowhere is not a run folder"),
-        (("selector={selector}", "reader=nowhere"), "nowhere is not a run folder"),
+        (("selector=nowhere", "reader={reader}"), "nowhere: there is no such folder; mate runs lists"),
+        (("selector={selector}", "reader=nowhere"), "nowhere: there is no such folder; mate runs lists"),
         (("selector={untrained}", "reader={reader}"), "has no model yet"),
         (("selector={selector}", "reader={reader}", "top=0"), "top=0: must be at least 1"),
         (("selector=tfidf_cell", "reader={reader}", "top=3"), "selector=tfidf_cell has none"),

@@ -1,0 +1,76 @@
+"""Reasons to doubt an answer: what the model was trained on, how sure it is, what it cannot compute."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mate_cli.config.train import TrainConfig
+
+_LIKELY = 0.5
+"""A cell, a span or an operator below this probability is more likely wrong than right, by the model's own account."""
+
+_LIKELY_VERDICT = 0.6
+"""The same for one of two labels, whose probability is never below a half."""
+
+_COMPUTED = re.compile(
+    r"\b(how many|number of|count|sum|total|in all|altogether|average|difference|how much more|percentage)\b", re.I
+)
+_BEYOND_OPERATORS = re.compile(r"\b(difference|how (?:many|much) more|percentage|ratio)\b", re.I)
+
+
+def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
+    """A line for each reason to doubt the answer of a record (``mate_cli.reporting.answer``).
+
+    Args:
+        trained: the configuration of the run that answered; of two stages, the reader's.
+    """
+    doubts = [_data_doubt(trained), _probability_doubt(record), _computation_doubt(trained, record["question"])]
+    return [doubt for doubt in doubts if doubt is not None]
+
+
+def _data_doubt(trained: TrainConfig) -> str | None:
+    if trained.task.format != "sample":
+        return None
+    return (
+        "this model was trained on the generated sample and knows only that; "
+        "mate train task=own data_dir=FOLDER trains on your questions"
+    )
+
+
+def _probability_doubt(record: Mapping[str, Any]) -> str | None:
+    probability = _probability(record)
+    limit = _LIKELY_VERDICT if "probability" in record else _LIKELY
+    if probability is None or probability >= limit:
+        return None
+    return f"low probability ({probability:.2f}): the answer may well be wrong"
+
+
+def _probability(record: Mapping[str, Any]) -> float | None:
+    """Of the answer: of its cell and span, of its least likely cell and its operator, or of its label."""
+    if "probability" in record:
+        return float(record["probability"])
+    if "operator" in record:
+        return min([record["operator_probability"], *(cell["probability"] for cell in record["cells"])])
+    chosen = record.get("chosen", 0)
+    if chosen is None:
+        return None
+    best = record["cells"][chosen]
+    return float(best["probability"] * best.get("span_probability", 1.0))
+
+
+def _computation_doubt(trained: TrainConfig, question: str) -> str | None:
+    task = trained.task
+    if task.kind == "entailment":
+        return None
+    computes = task.kind == "table_qa" and task.qa.aggregation
+    match = (_BEYOND_OPERATORS if computes else _COMPUTED).search(question)
+    if match is None:
+        return None
+    if computes:
+        return f"'{match.group()}': this model counts, sums and averages cells; it computes nothing else"
+    return (
+        f"'{match.group()}': this model points to cells and computes nothing; "
+        "a run of task=wtq or task=own_qa counts, sums and averages"
+    )

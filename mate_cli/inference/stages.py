@@ -1,0 +1,112 @@
+"""Open trained runs, alone or as the two stages of PointR. Imports no PyTorch, so that mistakes are found at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mate_cli.config.inference import SELECTORS
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.train import TrainConfig
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import content_hash
+from mate_cli.tables.table import Input
+
+_ROLES = {"cell_selection": "selector", "span_reading": "reader"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A trained run that takes part."""
+
+    folder: RunFolder
+    config: TrainConfig
+
+    @property
+    def weights(self) -> Path:
+        return self.folder.best_model / "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A selector, trained or one of ``SELECTORS``, and a reader."""
+
+    selector: Stage | str
+    reader: Stage
+
+    @property
+    def input(self) -> Input:
+        """What the selector sees, and so the reader; the untrained ones see all."""
+        return "both" if isinstance(self.selector, str) else self.selector.config.task.input  # type: ignore[return-value]
+
+    @property
+    def name(self) -> str:
+        selector = self.selector if isinstance(self.selector, str) else _name(self.selector)
+        return f"{selector}+{_name(self.reader)}"
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What a folder of results belongs to: the two runs by place, and by a hash of their weights."""
+        found: dict[str, str] = {}
+        for key, stage in (("selector", self.selector), ("reader", self.reader)):
+            if isinstance(stage, str):
+                found[key] = stage
+            else:
+                found[key] = str(stage.folder.path.resolve())
+                found[f"{key}_weights"] = content_hash([stage.weights])
+        return found
+
+
+def open_stage(key: str, path: str, kinds: Sequence[str], paths: PathsConfig, max_tokens: int | None = None) -> Stage:
+    """A trained run whose ``task.kind`` is one of ``kinds``, to use with today's ``paths``, not those of its training.
+
+    Args:
+        key: what the user named the run as; max_tokens: as in ``load_run_config``.
+
+    Raises:
+        UserError: there is no such run, it is of another kind, or it has no model.
+    """
+    folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
+    if config.task.kind not in kinds:
+        hint = f"; give it as {_ROLES[config.task.kind]}=..." if config.task.kind in _ROLES else ""
+        raise UserError(f"{key}={path}: a run of task={config.task.name} is no {_ROLES[kinds[0]]}{hint}")
+    config.paths = paths
+    stage = Stage(folder, config)
+    if not stage.weights.is_file():
+        raise UserError(f"{key}={path} has no model yet; train it to the end with resume=true")
+    return stage
+
+
+def open_pipeline(
+    selector: str,
+    reader: str,
+    paths: PathsConfig,
+    untrained: Sequence[str] = SELECTORS,
+    max_tokens: int | None = None,
+) -> Pipeline:
+    """The two stages, checked to fit together.
+
+    Args:
+        untrained: the selectors without a run that may be named.
+        max_tokens: of the selector's inputs, in place of those in training.
+
+    Raises:
+        UserError: a run is not there, is one of the other stage, has no model, or the two were trained on
+            different data.
+    """
+    second = open_stage("reader", reader, ("span_reading",), paths)
+    if selector in untrained:
+        return Pipeline(selector, second)
+    first = open_stage("selector", selector, ("cell_selection",), paths, max_tokens)
+    if first.config.task.format != second.config.task.format:
+        raise UserError(
+            f"selector={selector} was trained on {first.config.task.format}, reader={reader} on "
+            f"{second.config.task.format}: the two stages must be of the same data"
+        )
+    return Pipeline(first, second)
+
+
+def _name(stage: Stage) -> str:
+    return stage.folder.path.resolve().name

@@ -1,0 +1,136 @@
+"""Paths that do not exist: named all at once, with the other mistakes, before anything heavy is imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mate_cli.cli.inputs import nearest_run
+from mate_cli.cli.main import main
+
+
+def made_run(path: Path) -> Path:
+    """What makes a folder that of a run."""
+    path.mkdir(parents=True)
+    (path / "config.yaml").touch()
+    return path
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MATE_CACHE", str(tmp_path / "cache"))
+    made_run(tmp_path / "runs" / "sample" / "demo")
+    return tmp_path
+
+
+def errors(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert main(list(words)) == 2
+    return capsys.readouterr().err.splitlines()
+
+
+def test_every_wrong_path_is_named_beside_the_other_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("run=runs/sample/dmeo", "table=nope.csv", "passages=runs", "qestion=why", "top=0")
+    assert errors(capsys, "predict", *words) == [
+        "error: unknown key 'qestion': did you mean question?",
+        "error: question is missing: write question=...",
+        "error: run=runs/sample/dmeo: there is no such folder; did you mean runs/sample/demo?",
+        "error: table=nope.csv: there is no such file",
+        "error: passages=runs: this is a folder; name a file",
+        "error: top=0: must be at least 1",
+    ]
+
+
+def test_a_missing_table_is_found_without_heavy_imports(folder: Path) -> None:
+    code = (
+        "import sys; from mate_cli.cli.main import main;"
+        "assert main(['predict', 'run=runs/sample/demo', 'table=nope.csv', 'question=why']) == 2; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "error: table=nope.csv: there is no such file\n"
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert not loaded & {"torch", "transformers", "datasets", "pandas", "sklearn", "pytorch_lightning"}
+
+
+def test_the_readers_of_tables_import_nothing_heavy() -> None:
+    code = (
+        "import importlib, pkgutil, sys, mate_cli.tables as t;"
+        "[importlib.import_module(m.name) for m in pkgutil.walk_packages(t.__path__, 'mate_cli.tables.')];"
+        "print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not set(loaded) & {"torch", "datasets", "pandas", "pyarrow", "sklearn"}
+
+
+def test_broken_files_are_named_together(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.csv").write_text("a,b\n1\n")
+    Path("bad.json").write_text("[]")
+    words = ("run=runs/sample/demo", "table=bad.csv", "passages=bad.json", "question=why")
+    table, passages, run = errors(capsys, "predict", *words)
+    assert "bad.csv: line 2 has 1 field" in table
+    assert "bad.json: expected a JSON object" in passages
+    assert "runs/sample/demo/config.yaml is not a configuration of mate train" in run
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            ("train", "backbone=run", "backbone.path=runs/sample/dem", "data_dir=nowhere"),
+            [
+                "backbone.path=runs/sample/dem: there is no such folder; did you mean runs/sample/demo?",
+                "data_dir=nowhere: there is no such folder",
+            ],
+        ),
+        (("train", "backbone=folder", "backbone.path=nowhere"), ["backbone.path=nowhere: there is no such folder"]),
+        (
+            ("evaluate", "selector=demo", "reader=cache"),
+            [
+                "selector=demo: there is no such folder; did you mean runs/sample/demo?",
+                "reader=cache: there is no such folder; mate runs lists those that exist, mate train makes one",
+            ],
+        ),
+        (("evaluate", "selector=oracle", "reader=runs/sample/demo", "split=de"), ["unknown split 'de': did you mean"]),
+        (
+            ("evaluate", "predictions=a.json", "reference=b.json"),
+            ["predictions=a.json: there is no such file", "reference=b.json: there is no such file"],
+        ),
+        (
+            ("export", "run=runs/sample", "to=x"),
+            ["run=runs/sample: is not a run folder: it has no config.yaml; mate runs"],
+        ),
+        (("runs", "compare=[sample/demo,sample/dmo]"), ["compare=sample/dmo: there is no such folder; did you mean"]),
+        (("reproduce", "what=table5", "data.sqa=x"), ["data.sqa=x: there is no such folder"]),
+        (("report", "tables=[x]"), ["tables=x: there is no such folder"]),
+        (
+            ("train", "task=hybridqa", "seed=two"),
+            ["seed=two: must be a whole number", "task=hybridqa needs data_dir=DIR, a folder with released_data/"],
+        ),
+        (("train", "task=mlm"), ["task=mlm needs data_dir=FOLDER with tables"]),
+    ],
+)
+def test_each_command_checks_its_paths(
+    words: tuple[str, ...], lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = errors(capsys, *words)
+    assert len(found) == len(lines)
+    for error, line in zip(found, lines, strict=True):
+        assert error.startswith(f"error: {line}")
+
+
+def test_addresses_and_shown_configurations_are_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "--cfg", "job", "run=nowhere", "table=nope.csv", "question=why"]) == 0
+    assert main(["prepare", "task=mlm", "data_dir=s3://bucket/tables", "--cfg", "job"]) == 0
+
+
+def test_the_nearest_run_is_the_one_of_that_path_or_of_that_name(folder: Path) -> None:
+    made_run(folder / "runs" / "wtq" / "first")
+    made_run(folder / "runs" / "sqa" / "first")
+    runs = Path("runs")
+    assert nearest_run("runs/wtq/frst", runs) == "runs/wtq/first"
+    assert nearest_run("elsewhere/fist", runs) in ("runs/sqa/first", "runs/wtq/first")
+    assert nearest_run("xyz", runs) is None
+    assert nearest_run("demo", folder / "none") is None

@@ -1,0 +1,154 @@
+"""One question on one table: limits, warnings, and devices other than those of training."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mate_cli.config.task import QaConfig, TaskConfig
+from mate_cli.config.train import TrainConfig
+from mate_cli.inference.caveats import caveats
+from tests.training.conftest import TINY, train_once
+
+TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, cache):
+    """A finished run of two steps."""
+    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
+
+
+def answer(mate, capsys, run: Path, table: str, question: str, *words: str) -> dict[str, Any]:
+    """What ``mate predict output=json`` prints."""
+    shutil.copy(table, "table.csv") if Path(table).is_file() else Path("table.csv").write_text(table)
+    fixed = (f"run={run}", "table=table.csv", f"question={question}", "hardware=cpu", "output=json")
+    capsys.readouterr()
+    assert mate("predict", *fixed, *words) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_number_that_a_refusal_names_is_the_least_that_reads_all(mate, trained, capsys):
+    rows = [f"person {i},town {i % 17},{20 + i % 50},{i},a note of many words" for i in range(120)]
+    Path("large.csv").write_text("\n".join(["name,town,age,score,remark", *rows]))
+    words = (f"run={trained}", "table=large.csv", "question=Who is 31?", "hardware=cpu", "output=json")
+    assert mate("predict", *words) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    needed = int(re.search(r"add max_tokens=(\d+), or ask about fewer rows or columns", error).group(1))
+    assert f"need {needed} tokens, and this run reads 256" in error
+    assert mate("predict", *words, f"max_tokens={needed}", "top=600") == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert len(cells) == 600
+    assert all(cell["probability"] > 0 for cell in cells)
+
+
+def test_a_linformer_is_not_offered_more_tokens_than_it_was_made_for(mate, tmp_path, capsys):
+    assert mate("train", *TINY, "model=linformer", "name=short", "task.schedules.smoke.max_tokens=128") == 0
+    Path("large.csv").write_text("a,b\n" + "1,2\n" * 100)
+    capsys.readouterr()
+    assert mate("predict", "run=runs/sample/short", "table=large.csv", "question=why", "hardware=cpu") == 2
+    assert "this run reads 128; ask about fewer rows or columns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("backend", ["varlen", "flex", "dense"])
+def test_a_run_trained_with_another_backend_answers_alike_without_its_device(backend, mate, trained, tmp_path, capsys):
+    """The two for GPUs cannot train here, so their name is written into the configuration of a run that could."""
+    other = tmp_path / backend
+    shutil.copytree(trained, other)
+    config = (other / "config.yaml").read_text()
+    assert config.count("backend: auto") == 1
+    (other / "config.yaml").write_text(config.replace("backend: auto", f"backend: {backend}"))
+    expected = answer(mate, capsys, trained, TOWNS, "Who is the mayor of Birch?")
+    assert answer(mate, capsys, other, TOWNS, "Who is the mayor of Birch?") == expected
+    assert mate("evaluate", f"run={other}", "split=dev", "hardware=cpu") == 0
+    assert mate("export", f"run={other}", "to=exported") == 0
+    assert answer(mate, capsys, tmp_path / "exported", TOWNS, "Who is the mayor of Birch?") == expected
+
+
+def test_buckets_are_part_of_the_model(mate, trained, tmp_path, capsys):
+    """With a single global token and buckets of one token, hardly anything is seen."""
+    other = tmp_path / "bucketed"
+    shutil.copytree(trained, other)
+    config = (other / "config.yaml").read_text()
+    for old, new in (("backend: auto", "backend: bucketed"), ("size: 116", "size: 1"), ("radius: 42", "radius: 1")):
+        assert config.count(old) == 1
+        config = config.replace(old, new)
+    (other / "config.yaml").write_text(config)
+    question = "Who is the mayor of Birch?"
+    assert answer(mate, capsys, other, TOWNS, question) != answer(mate, capsys, trained, TOWNS, question)
+
+
+def test_predict_computes_in_the_precision_of_evaluate(mate, trained, capsys):
+    exact, rounded = (
+        answer(mate, capsys, trained, TOWNS, "Who?", f"hardware.precision={precision}")
+        for precision in ("'32'", "bf16-mixed")
+    )
+    assert exact != rounded
+    for cell in exact["cells"]:
+        twin = next(c for c in rounded["cells"] if (c["row"], c["column"]) == (cell["row"], cell["column"]))
+        assert twin["probability"] == pytest.approx(cell["probability"], abs=0.02)
+
+
+def test_warnings_are_lines_on_stderr_or_a_list_in_json(mate, trained, capsys):
+    Path("texts.json").write_text(json.dumps({"Oak": "A town."}))
+    record = answer(mate, capsys, trained, TOWNS, "How many people live in Birch?", "passages=texts.json")
+    starts = ["texts.json: no cell links to 'Oak'", "this model was trained on the generated sample"]
+    starts += [f"low probability ({record['cells'][0]['probability']:.2f})", "'How many': this model points to cells"]
+    for line, start in zip(record["warnings"], starts, strict=True):
+        assert line.startswith(start)
+    words = (f"run={trained}", "table=table.csv", "question=How many people live in Birch?", "passages=texts.json")
+    assert mate("predict", *words, "hardware=cpu") == 0
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == [f"warning: {line}" for line in record["warnings"]]
+    assert "warning" not in shown.out
+
+
+def trained_on(kind: str, aggregation: bool = False) -> TrainConfig:
+    return TrainConfig(task=TaskConfig(name="own", kind=kind, format="own", qa=QaConfig(aggregation)))
+
+
+SURE = {"cells": [{"probability": 0.9}]}
+
+
+@pytest.mark.parametrize(
+    ("config", "record", "lines"),
+    [
+        (trained_on("cell_selection"), {"question": "Who won?", **SURE}, []),
+        (trained_on("cell_selection"), {"question": "What is the AVERAGE age?", **SURE}, ["'AVERAGE': this model"]),
+        (trained_on("cell_selection"), {"question": "Who is accountable for summer?", **SURE}, []),
+        (trained_on("cell_selection"), {"question": "", "cells": [{"probability": 0.49}]}, ["low probability (0.49)"]),
+        (
+            trained_on("span_reading"),
+            {"question": "", "chosen": 1, "cells": [{}, {"probability": 0.8, "span_probability": 0.5}]},
+            ["low probability (0.40)"],
+        ),
+        (trained_on("span_reading"), {"question": "", "chosen": None, "cells": []}, []),
+        (
+            trained_on("table_qa", aggregation=True),
+            {"question": "How many wins?", "operator": "COUNT", "operator_probability": 0.3, **SURE},
+            ["low probability (0.30)"],
+        ),
+        (
+            trained_on("table_qa", aggregation=True),
+            {"question": "How many more wins?", "operator": "SUM", "operator_probability": 0.9, "cells": []},
+            ["'How many more': this model counts, sums and averages"],
+        ),
+        (
+            trained_on("table_qa"),
+            {"question": "How many wins?", "operator": "NONE", "operator_probability": 1.0, **SURE},
+            ["'How many': this model points to cells"],
+        ),
+        (trained_on("entailment"), {"question": "The sum is 3.", "probability": 0.55}, ["low probability (0.55)"]),
+        (trained_on("entailment"), {"question": "The sum is 3.", "probability": 0.95}, []),
+    ],
+)
+def test_an_answer_is_doubted_for_a_reason(config: TrainConfig, record: dict[str, Any], lines: list[str]) -> None:
+    found = caveats(config, record)
+    assert len(found) == len(lines)
+    assert all(line.startswith(start) for line, start in zip(found, lines, strict=True))
