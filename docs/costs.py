@@ -17,12 +17,9 @@ from typing import Any
 import yaml
 from hydra import compose, initialize_config_dir
 
-from mate_cli.bench.flops import FLASH_BACKWARD, attention_flops, linear_flops
-from mate_cli.bench.layouts import documents, packed
+from mate_cli.bench.flops import FLASH_BACKWARD, PEAKS, attention_flops, linear_flops, sparse_products
 from mate_cli.bench.pairs import COUNTED_HEADS, full_pairs, needed_pairs
-from mate_cli.bench.peak_rate import PEAKS
-from mate_cli.bench.point import Point
-from mate_cli.bench.sparse_products import sparse_products
+from mate_cli.bench.point import Point, documents, packed
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.shipped import conf_folder

@@ -1,26 +1,24 @@
-"""What is compared: the models of ``conf/model``, and three reference points that no model of ours can be.
+"""Contenders of a bench: the models of ``conf/model`` and three references.
 
-``limit`` is the encoder without attention: what no sparse attention can beat. ``hf_tapas`` is Hugging Face's
-TAPAS on padded batches. ``dense_sdpa`` is full attention by PyTorch's fused kernel without any mask. Embeddings
-and heads are left out of all of them: an encoder gets states and gives states.
+``limit`` is the encoder without attention, the lower bound of every sparse attention. ``hf_tapas`` is Hugging Face's
+TAPAS on padded batches. ``dense_sdpa`` is full attention by PyTorch's fused kernel without a mask. All are encoders
+alone, from states to states, without embeddings and heads.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
 from mate_cli.attention import BACKENDS, Buckets, Layout
-from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD
-from mate_cli.bench.layouts import packed
+from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD, Product, sparse_products
 from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
-from mate_cli.bench.point import Point
-from mate_cli.bench.sparse_products import Product, sparse_products
+from mate_cli.bench.point import Point, packed
 from mate_cli.config.catalogue import model_options
 from mate_cli.config.model import AttentionConfig, ModelConfig
 from mate_cli.config.rules import unknown_name
@@ -40,13 +38,13 @@ _FUSED_SLOWNESS, _EAGER_SLOWNESS = 1.5, 6.0
 class Inputs(NamedTuple):
     """
     Attributes:
-        states: ``[tokens, hidden]``, or padded ``[batch, tokens, hidden]``.
-        argument: what the encoder takes besides, a plan or a mask.
-        pairs: pairs of queries and keys that a layer computes, summed over the heads; None: not counted so.
-        needed: those that its pattern asks for.
-        quadratic_bytes: of what is kept for every pair, an estimate.
-        plan_seconds: what making ``argument`` took, once a batch.
-        products: where pairs are not counted, what is computed besides the linear layers.
+        states: float ``[tokens, hidden]``, or padded ``[batch, tokens, hidden]``.
+        argument: the encoder's second argument, a plan or a mask.
+        pairs: pairs of queries and keys that a layer computes, summed over the heads; None if not counted by pairs.
+        needed: pairs that the pattern needs; None like ``pairs``.
+        quadratic_bytes: estimated bytes kept for pairs.
+        plan_seconds: time to make ``argument``, once per batch.
+        products: the matrix products besides the linear layers, if ``pairs`` is None.
     """
 
     states: Tensor
@@ -59,16 +57,16 @@ class Inputs(NamedTuple):
 
 
 class Contender(Protocol):
-    """Something that makes an encoder and what it is fed."""
+    """A maker of encoders and their inputs."""
 
     @property
     def backward(self) -> float:
-        """FLOPs of the pairs in the backward pass, over those of the forward pass."""
+        """FLOPs of the pairs in the backward pass over those in the forward pass."""
         ...
 
     @property
     def slowness(self) -> float:
-        """Time of a FLOP in the attention, over that of one in a matrix product; roughly."""
+        """Estimated time of a FLOP in the attention over that of one in a matrix product."""
         ...
 
     def encoder(self, point: Point) -> nn.Module: ...
@@ -78,7 +76,7 @@ class Contender(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """An option of ``conf/model``, or a variant that has none."""
+    """An option of ``conf/model``, or a variant without one."""
 
     config: ModelConfig
 
@@ -95,21 +93,17 @@ class Model:
 
     def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
         layout, config = packed(tables), self._mate_config(point)
+        buckets = Buckets(self.config.bucketed.global_size, self.config.bucketed.radius)
         started = time.perf_counter()
-        plan = make_planner(config, self.config.attention.backend, point.device, Buckets(*self._buckets))(layout)
+        plan = make_planner(config, self.config.attention.backend, point.device, buckets)(layout)
         plan = plan.to(point.device)
         seconds = time.perf_counter() - started
         states = _states(point, len(layout.document))
         kept = _kept_bytes(plan.backend, config, point) * full_pairs(layout)
         if config.heads not in COUNTED_HEADS:
-            products = sparse_products(plan, config, point)
-            return Inputs(states, plan, None, None, kept, seconds, products)
+            return Inputs(states, plan, None, None, kept, seconds, sparse_products(plan, config, point))
         pairs = computed_pairs(plan, config.pattern(), layout)
         return Inputs(states, plan, pairs, needed_pairs(config.pattern(), layout), kept, seconds)
-
-    @property
-    def _buckets(self) -> tuple[int, int]:
-        return self.config.bucketed.global_size, self.config.bucketed.radius
 
     def _mate_config(self, point: Point) -> MateConfig:
         config = _mate_config(point)
@@ -119,7 +113,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Limit:
-    """The encoder with all its linear layers and without attention."""
+    """The encoder with all of its linear layers and without attention."""
 
     backward: float = 0.0
     slowness: float = 0.0
@@ -137,7 +131,7 @@ class Limit:
 
 
 class _Values(PatternAttention):
-    """The values of all heads: the product is computed whole, nobody attends."""
+    """Return the values of all heads: computes query, key and value, and no attention."""
 
     def forward(self, states_TH: Tensor, plan: Any) -> Tensor:
         return self.qkv(states_TH).chunk(3, dim=1)[2]
@@ -145,7 +139,7 @@ class _Values(PatternAttention):
 
 @dataclass(frozen=True)
 class HuggingFaceTapas:
-    """TAPAS as Hugging Face computes it: eager attention of everything to everything, padding included."""
+    """Hugging Face's TAPAS: eager attention over all pairs of the padded batch."""
 
     backward: float = KEPT_BACKWARD
     slowness: float = _EAGER_SLOWNESS
@@ -162,10 +156,8 @@ class HuggingFaceTapas:
         mask = torch.zeros(is_padding.shape, dtype=dtype, device=point.device)
         mask = mask.masked_fill_(is_padding, torch.finfo(dtype).min)[:, None, None]
         seconds = time.perf_counter() - started
-        pairs = len(tables) * longest**2
-        heads = point.dimensions.heads
-        needed = heads * full_pairs(packed(tables))
-        states = _states(point, len(tables), longest)
+        pairs, heads = len(tables) * longest**2, point.dimensions.heads
+        needed, states = heads * full_pairs(packed(tables)), _states(point, len(tables), longest)
         return Inputs(states, mask, heads * pairs, needed, _eager_bytes(point) * pairs, seconds)
 
 
@@ -190,19 +182,15 @@ class _Tapas(nn.Module):
         return cast(Tensor, self.encoder(states, attention_mask=mask).last_hidden_state)
 
 
-def _dense_sdpa() -> Model:
-    return Model(ModelConfig(name="dense_sdpa", heads="full", attention=AttentionConfig(backend="dense")))
-
-
 REFERENCES: dict[str, Contender] = {
     "limit": Limit(),
     "hf_tapas": HuggingFaceTapas(),
-    "dense_sdpa": _dense_sdpa(),
+    "dense_sdpa": Model(ModelConfig(name="dense_sdpa", heads="full", attention=AttentionConfig(backend="dense"))),
 }
 
 
 def contenders() -> dict[str, Contender]:
-    """Everything that can be measured, by name: references, options of ``conf/model``, variants without one."""
+    """Return all contenders by name: references, options of ``conf/model``, variants without one."""
     options = model_options()
     without = set(VARIANTS) - {option.heads for option in options.values()}
     options |= {name: ModelConfig(name=name, heads=name) for name in sorted(without)}
@@ -210,7 +198,7 @@ def contenders() -> dict[str, Contender]:
 
 
 def contender(name: str) -> Contender:
-    """The contender of that name; ``MODEL@BACKEND`` computes a model by another backend than its own.
+    """Return the contender of that name; ``MODEL@BACKEND`` is a model with another backend.
 
     Raises:
         UserError: there is no such model or backend.
@@ -219,13 +207,12 @@ def contender(name: str) -> Contender:
     base, at, backend = name.partition("@")
     if base not in known:
         raise UserError(unknown_name("model", base, ["all", *known]))
-    found = known[base]
+    model = known[base]
     if not at:
-        return found
-    if not isinstance(found, Model) or backend not in BACKENDS:
+        return model
+    if not isinstance(model, Model) or backend not in BACKENDS:
         raise UserError(f"models: {name}: {unknown_name('backend', backend, BACKENDS)}")
-    changed = {**vars(found.config), "name": name, "attention": AttentionConfig(backend=backend)}
-    return Model(ModelConfig(**changed))
+    return Model(replace(model.config, name=name, attention=AttentionConfig(backend=backend)))
 
 
 def _mate_config(point: Point) -> MateConfig:
@@ -245,7 +232,7 @@ def _states(point: Point, *shape: int) -> Tensor:
 
 
 def _kept_bytes(backend: str, config: MateConfig, point: Point) -> int:
-    """Bytes for each pair of tokens of a document."""
+    """Return the bytes kept for each pair of tokens of a document."""
     if backend == "eager":
         return _eager_bytes(point)
     if backend == "dense" and config.heads != "full":
@@ -254,6 +241,6 @@ def _kept_bytes(backend: str, config: MateConfig, point: Point) -> int:
 
 
 def _eager_bytes(point: Point) -> int:
-    """Scores and probabilities of a layer at once; in training, the probabilities of all layers stay."""
+    """Count scores and probabilities of one layer at a time; training keeps the probabilities of all layers."""
     kept = 1 + point.layers if point.is_training else 2
     return kept * point.dimensions.heads * DTYPES[point.dtype].itemsize

@@ -1,17 +1,19 @@
-"""What the records of a bench say together: exponents, break-even lengths (paper table 1, figures 4 to 6)."""
+"""Conclusions from the records of a bench: exponents and break-even lengths (paper table 1, figures 4 to 6)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from mate_cli.bench.fits import break_even, exponent
+import numpy as np
+
 from mate_cli.bench.measure import SPEED_REFERENCES, Record
 from mate_cli.bench.point import Point
 
 FIT_RANGE = (2048, 16384)
+_MIN_LENGTHS = 3  # Two lengths always lie on a line.
 
-# Complexity and class in table 1; the models it leaves out are quadratic.
+# Complexity and class by paper table 1; models that are not in it are quadratic.
 PAPER_COMPLEXITY = {
     "transformer_xl": ("n²", "RC"),
     "reformer": ("n log n", "LP"),
@@ -38,21 +40,21 @@ def point_of(record: Record) -> Point:
 
 
 def curves(records: Iterable[Record]) -> dict[tuple[Series, str], list[Record]]:
-    """The records of each series and model, from short to long."""
-    found: dict[tuple[Series, str], list[Record]] = {}
+    """Group the records by series and model, from short to long."""
+    curves_by_key: dict[tuple[Series, str], list[Record]] = {}
     for record in sorted(records, key=lambda record: int(record["length"])):
-        found.setdefault((point_of(record).series, record["model"]), []).append(record)
-    return found
+        curves_by_key.setdefault((point_of(record).series, record["model"]), []).append(record)
+    return curves_by_key
 
 
 def xy(curve: Iterable[Record], value: Value) -> tuple[list[int], list[float]]:
-    """Lengths and values where there is one."""
-    pairs = [(record["length"], found) for record in curve if (found := value(record)) is not None]
-    return [length for length, _ in pairs], [found for _, found in pairs]
+    """Return the lengths with a value, and the values."""
+    pairs = [(record["length"], number) for record in curve if (number := value(record)) is not None]
+    return [length for length, _ in pairs], [number for _, number in pairs]
 
 
 def findings(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """For every series and model of three lengths or more: exponents and break-even lengths, plain data."""
+    """Return exponents and break-even lengths of every series and model with several lengths, as plain data."""
     return [
         {"series": list(series), "model": model, "exponents": _exponents(curve), "break_even": dict(_break_even(curve))}
         for (series, model), curve in curves(records).items()
@@ -67,7 +69,7 @@ def _exponents(curve: list[Record]) -> dict[str, float | None]:
 
 
 def _break_even(curve: list[Record]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Against each reference: the length from which on this model is faster, None where it never is."""
+    """Yield, for each reference, the length from which on this model is faster; None if it never is."""
     for reference in SPEED_REFERENCES:
         lengths, speedups = xy(curve, lambda record, name=reference: _median(record.get("speedup", {}), name))  # type: ignore[misc]
         if len(lengths) > 1 and curve[0]["model"] not in ("limit", reference):
@@ -76,3 +78,24 @@ def _break_even(curve: list[Record]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _median(record: Any, name: str) -> float | None:
     return record[name]["median"] if name in record else None
+
+
+def exponent(lengths: Sequence[int], values: Sequence[float]) -> float | None:
+    """Fit log value = exponent * log length + c by least squares; None for fewer than 3 lengths or values <= 0."""
+    if len(lengths) < _MIN_LENGTHS or min(values) <= 0:
+        return None
+    return float(np.polyfit(np.log(lengths), np.log(values), 1)[0])
+
+
+def break_even(lengths: Sequence[int], speedups: Sequence[float]) -> float | None:
+    """Return the length from which on the speed-up stays above 1, interpolated in the logarithms.
+
+    It is the shortest length if the speed-up is always above 1, and None if it is not at the longest.
+    """
+    if not lengths or speedups[-1] <= 1:
+        return None
+    slower = [index for index, speedup in enumerate(speedups) if speedup <= 1]
+    if not slower:
+        return float(lengths[0])
+    neighbours = slice(slower[-1], slower[-1] + 2)
+    return float(np.exp(np.interp(0.0, np.log(speedups[neighbours]), np.log(lengths[neighbours]))))

@@ -1,4 +1,4 @@
-"""What exact MATE shall reach on a CPU with two threads (batch 1, fp32), and whether it did."""
+"""Goals of exact MATE on a CPU with two threads (batch 1, fp32), and how the records compare with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VALUES: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Goal:
-    """A value between ``low`` and ``high`` at all of ``lengths``; without lengths, an exponent over them."""
+    """Limits of a value at all of ``lengths``; without lengths, of an exponent over the length."""
 
     value: str
     series: Series
@@ -55,7 +55,7 @@ GOALS = (
 
 
 def judged(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Each goal with the value furthest from it and its state: met, not met, not measured."""
+    """Return each goal with its worst value and its state: met, not met, not measured."""
     records = list(records)
     by_curve, fits = curves(records), findings(records)
     return [_judge(goal, by_curve.get((goal.series, goal.model), []), fits) for goal in GOALS]
@@ -69,7 +69,7 @@ def _judge(goal: Goal, curve: list[Record], fits: list[dict[str, Any]]) -> dict[
 
 
 def _at_lengths(goal: Goal, curve: list[Record]) -> list[float]:
-    """The values at all lengths; none where one is missing."""
+    """Return the values at all lengths; none if one is missing."""
     try:
         chosen = {record["length"]: VALUES[goal.value](record) for record in curve if record["length"] in goal.lengths}
     except KeyError:
@@ -80,14 +80,12 @@ def _at_lengths(goal: Goal, curve: list[Record]) -> list[float]:
 
 def _fitted(goal: Goal, fits: list[dict[str, Any]]) -> list[float]:
     name = goal.value.removeprefix("exponent of ")
-    found = [
-        fit["exponents"][name] for fit in fits if (tuple(fit["series"]), fit["model"]) == (goal.series, goal.model)
-    ]
-    return [value for value in found if value is not None]
+    fitting = [fit for fit in fits if (tuple(fit["series"]), fit["model"]) == (goal.series, goal.model)]
+    return [value for fit in fitting if (value := fit["exponents"][name]) is not None]
 
 
 def _excess(goal: Goal, value: float) -> float:
-    """How far a value is beyond its limits; at most 0 inside."""
+    """Return how far a value is beyond its limits; at most 0 if it meets them."""
     above = value - goal.high if goal.high is not None else -float("inf")
     below = goal.low - value if goal.low is not None else -float("inf")
     return max(above, below)

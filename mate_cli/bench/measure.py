@@ -1,4 +1,4 @@
-"""All contenders of one point: their speed, side by side in this process, their FLOPs and their memory."""
+"""Measure the contenders of one point: speed in turns in this process, FLOPs, and memory in processes of their own."""
 
 from __future__ import annotations
 
@@ -9,32 +9,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from mate_cli.bench.budget import GIB, Budget
 from mate_cli.bench.contenders import contender
-from mate_cli.bench.flops import counted_flops
-from mate_cli.bench.largest_batch import largest_batch
-from mate_cli.bench.layouts import documents
-from mate_cli.bench.memory import MemoryServer
-from mate_cli.bench.peak_rate import peak_rate
-from mate_cli.bench.point import Point
+from mate_cli.bench.flops import counted_flops, peak_rate
+from mate_cli.bench.memory import MemoryServer, largest_batch
+from mate_cli.bench.point import Measures, Point, documents
 from mate_cli.bench.speed import interleave, paired_ratio, summary, timed
-from mate_cli.bench.work import Work, make_work
+from mate_cli.bench.work import GIB, Budget, Work, make_work
 from mate_cli.config.bench import SuiteConfig
 
 Record = dict[str, Any]
-"""Of one model at one point, plain data. What could not be measured is missing; ``left_out`` says why, by measure."""
+"""Results of one model at one point, plain data; ``left_out`` gives the reason for each measure without a value."""
 
 SPEED_REFERENCES = ("hf_tapas", "dense_sdpa")
 
 
-def measure(
-    point: Point, models: dict[str, list[str]], suite: SuiteConfig, budget: Budget, server: MemoryServer
-) -> list[Record]:
-    """Measure a point; ``models`` says which, by measure.
-
-    Returns:
-        a record for each model, in the order in which they are named first.
-    """
+def measure(point: Point, models: Measures, suite: SuiteConfig, budget: Budget, server: MemoryServer) -> list[Record]:
+    """Measure a point and return a record for each model, in the order in which ``models`` names them first."""
     names = list(dict.fromkeys(name for measured in models.values() for name in measured))
     records = {name: {"model": name, **asdict(point), "left_out": {}} for name in names}
     in_process = [name for name in names if name in models.get("speed", []) + models.get("flops", [])]
@@ -59,13 +49,13 @@ def measure(
 
 
 def _started(record: Record, point: Point, budget: Budget) -> Work | None:
-    """The contender after its first call; None, and the reason in the record, where there shall not be a second."""
+    """Make the contender and call it once; None, with the reason in the record, if it is not to be called again."""
     try:
         work = make_work(contender(record["model"]), point)
         record["plan_seconds"] = work.inputs.plan_seconds
         record["flops"] = {"formula": work.flops(), "needed": work.flops(needed=True)}
         reason = budget.refusal(work) or budget.record(work, timed(work))
-    except Exception as error:  # a backend that this device or precision does not have
+    except Exception as error:  # a backend that does not support this device or precision
         reason = _one_line(error)
     if reason:
         record["left_out"]["speed"] = reason
@@ -82,19 +72,19 @@ def _add_flops(record: Record, work: Work | None) -> None:
 
 
 def _speed(seconds: list[float], times: dict[str, list[float]]) -> Record:
-    found: Record = {"seconds": summary(seconds), "samples": seconds, "speedup": {}}
+    speedups = {name: paired_ratio(times[name], seconds) for name in SPEED_REFERENCES if name in times}
+    speed: Record = {"seconds": summary(seconds), "samples": seconds, "speedup": speedups}
     if "limit" in times:
-        found["time_over_limit"] = paired_ratio(seconds, times["limit"])
-        found["seconds_above_limit"] = summary(np.subtract(seconds, times["limit"]).tolist())
-    for reference in SPEED_REFERENCES:
-        if reference in times:
-            found["speedup"][reference] = paired_ratio(times[reference], seconds)
-    return found
+        speed["time_over_limit"] = paired_ratio(seconds, times["limit"])
+        speed["seconds_above_limit"] = summary(np.subtract(seconds, times["limit"]).tolist())
+    return speed
 
 
 def _rates(work: Work, seconds: float) -> Record:
-    """Tokens a second, padding not counted, and model FLOPs utilisation: those that the pattern needs, over what the
-    device could do in that time."""
+    """Return tokens per second without padding, and the model FLOPs utilisation.
+
+    The latter is the FLOPs that the pattern needs over those that the device could do in that time.
+    """
     tokens = sum(len(table.document) for table in documents(work.point))
     rate, flops = peak_rate(work.point), work.flops(needed=True)
     utilisation = {"mfu": flops / seconds / rate} if rate and flops else {}
@@ -106,23 +96,23 @@ def _add_memory(record: Record, point: Point, budget: Budget, server: MemoryServ
         reason = budget.refusal(make_work(contender(record["model"]), point))
     except Exception as error:
         reason = _one_line(error)
-    found = {"error": reason} if reason else server.peak(record["model"], point)
-    if "bytes" in found:
-        record["peak_bytes"] = found["bytes"]
+    answer = {"error": reason} if reason else server.peak(record["model"], point)
+    if "bytes" in answer:
+        record["peak_bytes"] = answer["bytes"]
     else:
-        record["left_out"]["memory"] = found["error"]
+        record["left_out"]["memory"] = answer["error"]
 
 
 def _add_largest_batch(record: Record, point: Point, budget: Budget, server: MemoryServer) -> None:
     reasons: list[str] = []
 
     def peak(batch: int) -> float | None:
-        found = server.peak(record["model"], replace(point, batch=batch))
-        reasons.append(found.get("error", f"one example takes more than {budget.memory:.2f} GiB"))
-        return found.get("bytes")
+        answer = server.peak(record["model"], replace(point, batch=batch))
+        reasons.append(answer.get("error", f"one example takes more than {budget.memory:.2f} GiB"))
+        return answer.get("bytes")
 
-    if found := largest_batch(peak, budget.memory * GIB):
-        record["largest_batch"] = found
+    if batch := largest_batch(peak, budget.memory * GIB):
+        record["largest_batch"] = batch
     else:
         record["left_out"]["largest_batch"] = reasons[0]
 

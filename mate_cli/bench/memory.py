@@ -1,10 +1,9 @@
-"""Peak memory of one call, each measured in a process of its own (paper figure 6).
+"""Peak memory of one call, each measured in a process of its own (paper figure 6), and the largest batch that fits.
 
-A server process imports everything once and forks a child for every measurement. The child runs a short step
-first, so that libraries and weights are there, then the step in question; its peak beyond what was there before
-is what counts. Memory that is freed goes back to the system at once: what glibc keeps for later depends on where it
-put earlier things, and moved the figure of one model at 2048 tokens between 75 and 89 MiB. On CUDA it is the
-allocator's peak beyond what was allocated before.
+A server process imports everything once and forks a child for every measurement. The child runs a short step first, so
+that libraries and weights are in memory, then the step in question; the result is the growth of its peak, on CUDA that
+of the allocator's peak. Memory that is freed goes back to the system at once: what glibc keeps depends on earlier
+allocations, and moved the result of one model at 2048 tokens between 75 and 89 MiB.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,20 +24,19 @@ from typing import Any
 import torch
 
 from mate_cli.bench.contenders import contender
-from mate_cli.bench.layouts import documents
-from mate_cli.bench.point import Point
+from mate_cli.bench.point import Point, documents
 from mate_cli.bench.work import Work, make_encoder
 
-# Tokens of the step before, at most; a short example has a shorter one before it.
+# Largest number of tokens of the first step, and its share of the example.
 _WARM_LENGTH = 256
 _WARM_SHARE = 4
 
-# From this many bytes on an allocation has pages of its own, which go when it does (mallopt(3), M_MMAP_THRESHOLD).
+# From this many bytes on, an allocation has its own pages, which are freed with it (mallopt(3), M_MMAP_THRESHOLD).
 _OWN_PAGES = 1 << 16
 
 
 class MemoryServer:
-    """The process starts with the first measurement."""
+    """A process that measures; it starts with the first measurement."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -49,7 +48,7 @@ class MemoryServer:
             self._process.wait()
 
     def peak(self, model: str, point: Point) -> dict[str, Any]:
-        """``{"bytes": growth}``, or ``{"error": one line}``."""
+        """Measure a call: ``{"bytes": growth}`` or ``{"error": one line}``."""
         if self._process is None:
             self._process = _start()
         assert self._process.stdin is not None
@@ -61,7 +60,7 @@ class MemoryServer:
             answer = self._process.stdout.readline()
         except BrokenPipeError:
             answer = ""
-        return dict(json.loads(answer)) if answer else {"error": "the measuring process is gone"}
+        return dict(json.loads(answer)) if answer else {"error": "the measuring process has ended"}
 
 
 def _start() -> subprocess.Popen[str]:
@@ -74,8 +73,8 @@ def _start() -> subprocess.Popen[str]:
 
 
 def serve() -> None:
-    """Answer each line of stdin, a task, by a line on stdout; a child measures, for it may be killed."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches the whole group: end without a word
+    """Answer each line of stdin, a task, by a line on stdout; a child measures, because it may be killed."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches the whole process group: end silently
     for line in sys.stdin:
         child = os.fork()
         if not child:
@@ -95,44 +94,59 @@ def _answer(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def peak_growth(model: str, point: Point) -> int:
-    """Bytes that the step of ``point`` needs beyond what a short one left; inputs and plan are part of it."""
+    """Return the bytes that the step of ``point`` needs, inputs and plan included, beyond what a short step left."""
     chosen = contender(model)
     encoder = make_encoder(chosen, point)
     small = replace(point, length=min(max(point.length // _WARM_SHARE, 32), _WARM_LENGTH), batch=1)
     Work(chosen, small, encoder, documents(small))()
-    if point.device == "cuda":
+    on_gpu = point.device == "cuda"
+    if on_gpu:
         torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        _step(Work(chosen, point, encoder, documents(point)))
-        return torch.cuda.max_memory_allocated() - before
-    _reset_peak()
-    before = _peak()
-    _step(Work(chosen, point, encoder, documents(point)))
-    return _peak() - before
-
-
-def _step(work: Work) -> None:
+    else:
+        with contextlib.suppress(OSError):  # proc(5): the peak starts again at what is resident now
+            Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    before = torch.cuda.memory_allocated() if on_gpu else _peak()
+    work = Work(chosen, point, encoder, documents(point))
     work.reset()
     work()
-
-
-def _reset_peak() -> None:
-    """Let the peak begin again at what is resident now, where Linux lets us (proc(5), clear_refs)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    return (torch.cuda.max_memory_allocated() if on_gpu else _peak()) - before
 
 
 def _peak() -> int:
-    """Bytes the process has had at most.
+    """Return the largest number of bytes that the process has had.
 
-    Linux says so in a file as well, and better: ``ru_maxrss`` outlives exec, so a child of a large process would
-    begin with the peak of its parent.
+    The file is better than ``ru_maxrss``, which outlives exec: a child would begin with the peak of a large parent.
     """
     try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
+        high_water_mark = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
     except OSError:
-        found = None
-    if found:
-        return int(found[1]) * 1024
+        high_water_mark = None
+    if high_water_mark:
+        return int(high_water_mark[1]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def largest_batch(peak: Callable[[int], float | None], limit: float) -> int:
+    """Return the largest batch whose peak is at most ``limit`` bytes; 0 if one example does not fit.
+
+    Each try is a step in a process of its own, so there should be few. The next try is where a line through the last
+    two peaks that fitted (the first: through 0) reaches the limit, until one is too large; then the interval is
+    halved, because peaks are near a line, not on it.
+
+    Args:
+        peak: bytes that a batch of so many examples needs; None if it ran out of memory.
+    """
+    fitting, fitting_peak, tried = 0, 0.0, 1
+    too_large: int | None = None
+    while too_large is None or too_large - fitting > 1:
+        needed = peak(tried)
+        if needed is None or needed > limit:
+            too_large = tried
+        else:
+            each = (needed - fitting_peak) / (tried - fitting)
+            fitting, fitting_peak = tried, needed
+            tried += max(int((limit - needed) / each), 1) if each > 0 else fitting
+        if too_large is not None:
+            tried = (fitting + too_large) // 2
+    return fitting

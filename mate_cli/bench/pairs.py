@@ -1,4 +1,4 @@
-"""Pairs of queries and keys: how many a pattern needs, and how many a plan computes."""
+"""Numbers of pairs of queries and keys: those that a pattern needs, and those that a plan computes."""
 
 from __future__ import annotations
 
@@ -16,32 +16,30 @@ from mate_cli.attention.plan import DocumentPlan
 from mate_cli.attention.varlen import VarlenPlan
 
 COUNTED_HEADS = ("mate", "full", "row_or_column")
-"""The heads whose pairs follow from a pattern."""
+"""Heads whose pairs follow from a pattern."""
 
 
 def needed_pairs(pattern: Pattern, layout: Layout) -> int:
-    """Pairs that attend to each other by the definition, summed over the heads; ``layout`` without padding."""
+    """Count the pairs that attend to each other, summed over the heads; ``layout`` has no padding."""
     return sum(group.heads * kind_pairs(group.kind, layout) for group in pattern.groups)
 
 
 def kind_pairs(kind: Kind, layout: Layout) -> int:
-    """Pairs of one head: questions with everything both ways, and the table within its lines."""
+    """Count the pairs of one head: questions with all tokens in both directions, and the table within its lines."""
     if kind == "full":
         return full_pairs(layout)
     tokens = np.bincount(layout.document)
     questions = np.bincount(layout.document[layout.segment == 0], minlength=len(tokens))
     with_question = int((questions * (2 * tokens - questions)).sum())
-    if kind == "row":
-        return with_question + _in_lines(layout, layout.row)
-    if kind == "column":
-        return with_question + _in_lines(layout, layout.column)
+    in_rows, in_columns = _in_lines(layout, layout.row), _in_lines(layout, layout.column)
+    if kind != "row_or_column":
+        return with_question + (in_rows if kind == "row" else in_columns)
     cell = layout.row * (int(layout.column.max(initial=0)) + 1) + layout.column
-    in_both = _in_lines(layout, cell)
-    return with_question + _in_lines(layout, layout.row) + _in_lines(layout, layout.column) - in_both
+    return with_question + in_rows + in_columns - _in_lines(layout, cell)
 
 
 def full_pairs(layout: Layout) -> int:
-    """Pairs of tokens of one document."""
+    """Count the pairs of tokens of one document."""
     return int((np.bincount(layout.document) ** 2).sum())
 
 
@@ -53,13 +51,13 @@ def _in_lines(layout: Layout, line: np.ndarray) -> int:
 
 
 def computed_pairs(plan: Plan, pattern: Pattern, layout: Layout) -> int:
-    """Pairs that the kernels compute, summed over the heads: those of the padding too."""
+    """Count the pairs that the kernels compute, padding included, summed over the heads."""
     return sum(group.heads * _of_kind(plan, group.kind, layout) for group in pattern.groups)
 
 
 @singledispatch
 def _of_kind(plan: Plan, kind: Kind, layout: Layout) -> int:
-    """Pairs of one head of a kind."""
+    """Count the pairs of one head."""
     raise ValueError(f"no formula for the pairs of {plan.backend}")
 
 
@@ -83,16 +81,16 @@ def _(plan: RaggedPlan, kind: Kind, layout: Layout) -> int:
 
 @_of_kind.register
 def _(plan: BucketedPlan, kind: Kind, layout: Layout) -> int:
-    mask = plan.groups[plan.kinds.index(kind)].mask
-    return mask.numel() + sum(own.numel() for own in plan.groups[plan.kinds.index(kind)].global_masks)
+    group = plan.groups[plan.kinds.index(kind)]
+    return group.mask.numel() + sum(mask.numel() for mask in group.global_masks)
 
 
 @_of_kind.register
 def _(plan: BlocksPlan, kind: Kind, layout: Layout) -> int:
     number = plan.kinds.index(kind)
-    own, asking = plan.groups[number], plan.asking[number]
+    asking = plan.asking[number]
     keys = plan.widths[number] + asking.query_is_real.shape[1]
-    return len(own.order) * keys + len(asking.query_index) * asking.key_bias.shape[-1]
+    return len(plan.groups[number].order) * keys + len(asking.query_index) * asking.key_bias.shape[-1]
 
 
 @_of_kind.register

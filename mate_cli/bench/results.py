@@ -1,9 +1,9 @@
-"""The folder of a bench: what was measured, written after every point.
+"""The folder of a bench, written after every point.
 
 ::
 
-    results.json   machine, versions, command, configuration, a record per point and model, what they say together
-    report.md      the same as tables
+    results.json   machine, versions, command, configuration, a record per point and model, conclusions
+    report.md      tables of the results
     figure*.png    the paper's figures 4, 5 and 6
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """Records of a bench, and their file."""
+    """The records of a bench and their file."""
 
     def __init__(self, config: BenchConfig, device: str) -> None:
         self.folder = Path(config.to)
@@ -50,11 +50,11 @@ class Results:
         }
 
     def claim(self, overwrite: bool, resume: bool) -> None:
-        """Make the folder, or go on with what it holds; keep it until ``release``.
+        """Create the folder, or continue in it; lock it until ``release``.
 
         Raises:
-            UserError: it holds results and nobody said what to do with them, it holds others than ``resume`` could
-                go on with, another process is at it, or it cannot be written.
+            UserError: it has results and neither ``overwrite`` nor ``resume`` is set, ``resume`` cannot continue them,
+                another process uses it, or it cannot be written.
         """
         file = self.folder / "results.json"
         try:
@@ -69,7 +69,7 @@ class Results:
             raise
 
     def release(self) -> None:
-        """Let other processes have the folder again."""
+        """Unlock the folder."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -88,15 +88,15 @@ class Results:
         self._write()
 
     def _take_over(self, file: Path) -> None:
-        """The records and the start of an earlier sitting that measured the same on the same machine."""
+        """Take the records and start times of earlier sittings with the same settings on the same machine."""
         try:
             earlier = json.loads(file.read_text(encoding="utf-8"))
             records, sittings = list(earlier["records"]), list(earlier["sittings"])
             known = _comparable(earlier["configuration"], earlier["device"])
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{file} is no result of mate bench; take another folder with to=FOLDER") from error
-        own = _comparable(self._facts["configuration"], self._facts["device"])
-        differing = sorted(name for name in own if own[name] != known.get(name))
+        current = _comparable(self._facts["configuration"], self._facts["device"])
+        differing = sorted(name for name in current if current[name] != known.get(name))
         if differing:
             raise UserError(
                 f"cannot resume {self.folder}: it was measured with another {', '.join(differing)}; "
@@ -107,20 +107,20 @@ class Results:
 
     def has(self, point: Point) -> bool:
         """Whether the point has been measured."""
-        wanted = asdict(point)
-        return any({name: record[name] for name in wanted} == wanted for record in self.records)
+        key = asdict(point)
+        return any({name: record[name] for name in key} == key for record in self.records)
 
     def add(self, records: list[Record]) -> None:
         self.records += records
         self._write()
 
     def finish(self) -> None:
-        """Say in the file that nothing is missing."""
+        """Mark the file as complete."""
         self._facts["finished"] = True
         self._write()
 
     def plain(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Return everything as plain data."""
         return {
             **self._facts,
             "goals": judged(self.records),
@@ -133,18 +133,19 @@ class Results:
 
 
 def _comparable(configuration: dict[str, Any], device: dict[str, Any]) -> dict[str, Any]:
-    """What must be the same for two sittings to be one bench."""
+    """Return the settings that must be equal for two sittings to be one bench."""
     free = ("to", "overwrite", "resume")
     return {name: value for name, value in {**configuration, **device}.items() if name not in free}
 
 
 def device_facts(device: str) -> dict[str, Any]:
-    """What the numbers depend on besides versions."""
-    facts = {"device": device, "threads": torch.get_num_threads(), "cpu": _cpu_name()}
-    capability = torch.backends.cpu.get_cpu_capability()
-    if device == "cuda":
-        return {**facts, "instructions": capability, "gpu": torch.cuda.get_device_name()}
-    return {**facts, "instructions": capability}
+    """Return what the numbers depend on besides versions: threads, processor, its instructions, GPU."""
+    return {
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "cpu": _cpu_name(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+    } | ({"gpu": torch.cuda.get_device_name()} if device == "cuda" else {})
 
 
 def _cpu_name() -> str:

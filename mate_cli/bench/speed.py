@@ -1,4 +1,4 @@
-"""Time of calls that take turns, so that whatever else the machine does falls on all of them alike."""
+"""Time calls in turns, so that other load on the machine slows all of them alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-# Fewer rounds than this tell no spread.
+# Fewer rounds do not show the spread.
 MIN_ROUNDS = 3
 
 Clock = Callable[[], float]
@@ -21,7 +21,7 @@ class Call(Protocol):
 
 
 def timed(call: Call, clock: Clock = time.perf_counter) -> float:
-    """Seconds of one call."""
+    """Return the seconds of one call."""
     call.reset()
     started = clock()
     call()
@@ -31,10 +31,11 @@ def timed(call: Call, clock: Clock = time.perf_counter) -> float:
 def interleave(
     calls: Mapping[str, Call], rounds: int, seconds: float, clock: Clock = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Seconds of every call in every round, in which each has its turn; the first of a round is the next one's last.
+    """Return the seconds of every call in every round; the first call of a round is the last of the next.
 
     Args:
-        rounds: how many, but after ``MIN_ROUNDS`` no new one begins once ``seconds`` have passed.
+        rounds: largest number of rounds.
+        seconds: after ``MIN_ROUNDS`` no round starts once so much time has passed.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     names, started = list(calls), clock()
@@ -48,11 +49,11 @@ def interleave(
 
 
 def summary(values: Sequence[float]) -> dict[str, Any]:
-    """Median, quartiles, and how many values there were."""
+    """Return median, quartiles and number of the values."""
     q1, median, q3 = np.percentile(values, (25, 50, 75)).tolist()
     return {"median": median, "q1": q1, "q3": q3, "rounds": len(values)}
 
 
 def paired_ratio(numerator: Sequence[float], denominator: Sequence[float]) -> dict[str, Any]:
-    """Ratio in each round, then their summary: what slows a whole round down leaves it as it is."""
+    """Summarise the ratios of the rounds: load that slows a whole round down does not change them."""
     return summary((np.asarray(numerator) / np.asarray(denominator)).tolist())

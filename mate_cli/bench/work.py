@@ -1,6 +1,8 @@
-"""A contender at a point, ready to be called."""
+"""A contender at a point, ready to be called, and the budget that leaves out calls which are too slow or too large."""
 
 from __future__ import annotations
+
+import os
 
 import torch
 from torch import nn
@@ -8,15 +10,19 @@ from torch import nn
 from mate_cli.attention import Layout
 from mate_cli.bench.contenders import DTYPES, Contender
 from mate_cli.bench.flops import attention_flops, linear_flops
-from mate_cli.bench.layouts import documents
-from mate_cli.bench.point import Point
+from mate_cli.bench.point import Point, documents
+
+GIB = 2**30
 
 # Bytes of states that live at once, over those of one state: in a forward pass, and per layer in training.
 _FORWARD_STATES, _TRAINING_STATES = 16, 18
 
+# Share of the free memory to use: estimates are rough, and other programs need some.
+_MEMORY_SHARE = 0.75
+
 
 class Work:
-    """One call is one forward pass, in training the backward pass too; it returns when the device is done."""
+    """One call is a forward pass, in training with the backward pass; it returns when the device is done."""
 
     def __init__(self, contender: Contender, point: Point, encoder: nn.Module, tables: list[Layout]) -> None:
         self.contender, self.point, self.encoder = contender, point, encoder
@@ -38,11 +44,11 @@ class Work:
 
     @property
     def tokens(self) -> int:
-        """Tokens that are computed, padding included."""
+        """Number of tokens computed, padding included."""
         return self.inputs.states.numel() // self.point.dimensions.hidden
 
     def flops(self, *, needed: bool = False, weight: float = 1.0) -> float | None:
-        """FLOPs by formula: of what is computed, or of what the pattern needs; None where that is not known.
+        """Return the FLOPs by formula, of the computation or of what the pattern needs; None if not known.
 
         ``weight`` multiplies those of the attention.
         """
@@ -58,22 +64,66 @@ class Work:
         return linear_flops(self.point, self.tokens) + weight * attention
 
     def estimated_bytes(self) -> int:
-        """Memory of a call, roughly."""
+        """Estimate the memory of a call in bytes."""
         states = _TRAINING_STATES * self.point.layers if self.point.is_training else _FORWARD_STATES
-        one = self.point.dimensions.hidden * DTYPES[self.point.dtype].itemsize
-        return self.tokens * one * states + self.inputs.quadratic_bytes
+        state = self.tokens * self.point.dimensions.hidden * DTYPES[self.point.dtype].itemsize
+        return state * states + self.inputs.quadratic_bytes
 
     def estimated_time(self) -> float | None:
-        """Time of a call in units of one FLOP of a matrix product, roughly."""
+        """Estimate the time of a call in units of one FLOP of a matrix product."""
         return self.flops(weight=self.contender.slowness)
 
 
 def make_encoder(contender: Contender, point: Point) -> nn.Module:
-    """The contender's encoder with random weights, the same ones every time."""
+    """Make the contender's encoder with random weights, the same ones every time."""
     torch.manual_seed(point.seed)
     return contender.encoder(point).to(point.device, DTYPES[point.dtype]).eval()
 
 
 def make_work(contender: Contender, point: Point) -> Work:
-    """Encoder, tables and plan of a contender at a point."""
+    """Make encoder, tables and plan of a contender at a point."""
     return Work(contender, point, make_encoder(contender, point), documents(point))
+
+
+class Budget:
+    """Estimates calls from their FLOPs and from the speed of earlier calls.
+
+    Args:
+        call_seconds: longest time of a call.
+        memory: GiB a call may take; None for three quarters of the device's free memory.
+    """
+
+    def __init__(self, call_seconds: float, memory: float | None, device: str) -> None:
+        self.call_seconds = call_seconds
+        self.memory = _MEMORY_SHARE * _free_bytes(device) / GIB if memory is None else memory
+        self._pace: dict[tuple[str, str, str], float] = {}
+
+    def refusal(self, work: Work) -> str | None:
+        """Return the reason not to try a call, or None."""
+        gibibytes = work.estimated_bytes() / GIB
+        if gibibytes > self.memory:
+            return f"would take about {gibibytes:.1f} GiB, and {self.memory:.1f} are available"
+        time, pace = work.estimated_time(), self._pace.get(_kind(work))
+        if time is not None and pace is not None and time * pace > self.call_seconds:
+            return f"a call would take about {time * pace:.0f} s, over call_seconds={self.call_seconds:g}"
+        return None
+
+    def record(self, work: Work, seconds: float) -> str | None:
+        """Learn from a call; return the reason to make no more of it, or None."""
+        time = work.estimated_time()
+        if time:
+            self._pace[_kind(work)] = min(seconds / time, self._pace.get(_kind(work), float("inf")))
+        if seconds > self.call_seconds:
+            return f"a call took {seconds:.0f} s, over call_seconds={self.call_seconds:g}"
+        return None
+
+
+def _kind(work: Work) -> tuple[str, str, str]:
+    """Return what calls of one pace share."""
+    return work.point.size, work.point.mode, work.point.dtype
+
+
+def _free_bytes(device: str) -> int:
+    if device == "cuda":
+        return int(torch.cuda.mem_get_info()[0])
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")

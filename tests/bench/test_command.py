@@ -93,7 +93,7 @@ def test_who_is_left_out_is_named_with_the_reason(
     assert bench("models=[limit,mate,hf_tapas]", "lengths=[4096]", "memory=0.3", "layers=1") == 0
     left_out = by_model(4096)["hf_tapas"]["left_out"]
     assert set(left_out) == {"speed", "flops", "memory"}
-    assert all("GiB, of which there are 0.3" in reason for reason in left_out.values())
+    assert all("GiB, and 0.3 are available" in reason for reason in left_out.values())
     assert "seconds" not in by_model(4096)["hf_tapas"]
     assert by_model(4096)["mate"]["left_out"] == {}
     assert by_model(4096)["mate"]["peak_over_limit"] > 0.5

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mate_cli.bench.contenders import REFERENCES, Model, contender, contenders
-from mate_cli.bench.point import Point, wanted_points
+from mate_cli.bench.point import Point, suite_points
 from mate_cli.bench.run import resolve_device, with_names
 from mate_cli.bench.work import make_work
 from mate_cli.config.bench import BenchConfig, GridConfig, SuiteConfig
@@ -71,7 +71,7 @@ def test_hugging_face_is_given_the_padding_that_others_drop() -> None:
 
 
 def test_all_stands_for_every_contender() -> None:
-    wanted = with_names(wanted_points(config(GridConfig(models=["mate", "all"], measures=["speed"])), "cpu"))
+    wanted = with_names(suite_points(config(GridConfig(models=["mate", "all"], measures=["speed"])), "cpu"))
     ((models,),) = [list(measures.values()) for measures in wanted.values()]
     assert models[0] == "mate"
     assert sorted(models) == sorted(contenders())
@@ -80,14 +80,14 @@ def test_all_stands_for_every_contender() -> None:
 def test_a_point_of_two_grids_is_measured_once() -> None:
     first = GridConfig(models=["limit", "mate"], lengths=[4096, 2048], measures=["speed"])
     second = GridConfig(models=["mate", "tapas"], lengths=[2048], measures=["speed", "memory"])
-    wanted = wanted_points(config(first, second), "cpu")
+    wanted = suite_points(config(first, second), "cpu")
     assert [point.length for point in wanted] == [2048, 4096]
     assert wanted[next(iter(wanted))] == {"speed": ["limit", "mate", "tapas"], "memory": ["mate", "tapas"]}
 
 
 def test_the_command_line_replaces_the_lists_of_the_grids() -> None:
     grid = GridConfig(lengths=[2048], sizes=["base"])
-    wanted = wanted_points(config(grid, lengths=[512, 256], models=["limit"], layers=3, seed=5), "cpu")
+    wanted = suite_points(config(grid, lengths=[512, 256], models=["limit"], layers=3, seed=5), "cpu")
     assert [(p.length, p.size, p.layers, p.seed) for p in wanted] == [(256, "base", 3, 5), (512, "base", 3, 5)]
     assert {name for measures in wanted.values() for names in measures.values() for name in names} == {"limit"}
 
@@ -95,5 +95,5 @@ def test_the_command_line_replaces_the_lists_of_the_grids() -> None:
 def test_a_gpu_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert resolve_device("auto") == resolve_device("cpu") == "cpu"
-    with pytest.raises(UserError, match="PyTorch sees no GPU"):
+    with pytest.raises(UserError, match="PyTorch finds no GPU"):
         resolve_device("cuda")

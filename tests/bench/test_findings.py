@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mate_cli.bench.findings import findings
-from mate_cli.bench.fits import break_even, exponent
+from mate_cli.bench.findings import break_even, exponent, findings
 from mate_cli.bench.goals import GOALS, judged
 from mate_cli.reporting.bench import goal_lines
 

@@ -9,9 +9,8 @@ from mate_cli.attention import BACKENDS, allowed, build_plan
 from mate_cli.attention.pattern import HeadGroup, Pattern
 from mate_cli.bench.contenders import contender
 from mate_cli.bench.flops import counted_flops
-from mate_cli.bench.layouts import documents, packed
 from mate_cli.bench.pairs import computed_pairs, kind_pairs
-from mate_cli.bench.point import Point
+from mate_cli.bench.point import Point, documents, packed
 from mate_cli.bench.work import make_work
 
 NAMES = ["limit", "hf_tapas", "dense_sdpa", "tapas", "mate", "mate_dense", "mate_bucketed", "mate_rows"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.bench.largest_batch import largest_batch
+from mate_cli.bench.memory import largest_batch
 
 
 @given(st.floats(0, 200), st.floats(0.1, 20), st.floats(1, 400), st.floats(0, 0.05), st.none() | st.integers(0, 60))

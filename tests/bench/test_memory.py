@@ -63,5 +63,5 @@ def test_a_server_that_is_gone_is_told() -> None:
     gone._process = memory._start()
     gone._process.kill()
     gone._process.wait()
-    assert "gone" in gone.peak("limit", POINT)["error"]
+    assert "has ended" in gone.peak("limit", POINT)["error"]
     gone.close()

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mate_cli.bench.budget import Budget
 from mate_cli.bench.contenders import contender
 from mate_cli.bench.point import Point
 from mate_cli.bench.speed import interleave, paired_ratio, summary, timed
-from mate_cli.bench.work import Work, make_work
+from mate_cli.bench.work import Budget, Work, make_work
 
 
 @dataclass
@@ -96,7 +95,7 @@ def test_what_would_take_too_much_memory_is_refused() -> None:
     reason = budget.refusal(work("hf_tapas", 4096))
     assert reason is not None
     assert reason.startswith("would take about ")
-    assert reason.endswith("GiB, of which there are 0.5")
+    assert reason.endswith("GiB, and 0.5 are available")
 
 
 def test_the_free_memory_is_the_budget_where_none_is_given() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from mate_cli.bench.goals import GOALS
-from mate_cli.bench.point import wanted_points
+from mate_cli.bench.point import suite_points
 from mate_cli.bench.run import with_names
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.bench import BenchConfig
@@ -36,7 +36,7 @@ def test_every_suite_has_points_and_models_that_exist(name: str) -> None:
     composed = suite(name)
     assert composed.suite.name == name
     assert problems(composed) == []
-    wanted = with_names(wanted_points(composed, "cpu"))
+    wanted = with_names(suite_points(composed, "cpu"))
     assert len(wanted) > 3
     for measures in wanted.values():
         assert all("limit" in models and "mate" in models for models in measures.values())
@@ -50,7 +50,7 @@ def test_every_suite_starts_with_a_line_that_says_what_it_costs(option: Any) -> 
 
 @pytest.mark.parametrize("goal", GOALS, ids=str)
 def test_the_acceptance_suite_measures_what_each_goal_is_about(goal: Any) -> None:
-    wanted = wanted_points(suite("acceptance"), "cpu")
+    wanted = suite_points(suite("acceptance"), "cpu")
     points = [point for point in wanted if point.series == goal.series]
     measure = next(
         name for word, name in (("memory", "memory"), ("FLOPs", "flops"), ("", "speed")) if word in goal.value

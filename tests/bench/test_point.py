@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mate_cli.attention.generated import table_layout
-from mate_cli.bench.layouts import documents, packed
-from mate_cli.bench.point import SIZES, Point
+from mate_cli.bench.point import SIZES, Point, documents, packed
 from mate_cli.config.bench import LAYOUTS
 from mate_cli.config.bench import SIZES as SIZE_NAMES
 
