@@ -1,4 +1,4 @@
-"""Checkpoints, interruption and progress of a training run."""
+"""Callbacks of a training run: checkpoints, interruption, progress."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from mate_cli.training.module import TaskModule, ends_step, logs_step
 
 
 class TrainingInterrupted(Exception):
-    """Training stopped on request; the last checkpoint holds the step that was reached.
+    """Training stopped on request, after saving a checkpoint.
 
     Attributes:
-        preempted: whether by SIGTERM, and not by Ctrl-C.
+        step: optimizer steps done.
+        preempted: stopped by SIGTERM, not by Ctrl-C.
     """
 
     def __init__(self, step: int, preempted: bool) -> None:
@@ -38,10 +39,9 @@ class TrainingInterrupted(Exception):
 
 
 class Checkpoints(Callback):
-    """Keeps the last trainer state and the best model, each written aside and renamed.
+    """Save the last trainer state and the best model; each is written to a temporary name and renamed.
 
-    Both are saved between optimizer steps only, so a run resumed from the last one goes on exactly as the
-    undisturbed run did.
+    Both are saved between optimizer steps only, so a resumed run computes exactly what an uninterrupted one does.
     """
 
     def __init__(self, folder: RunFolder, vocabulary: Path, save_every: int, validate_every: int) -> None:
@@ -62,7 +62,7 @@ class Checkpoints(Callback):
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Count the micro-batches that are done as this run has them: another number of devices had others."""
+        """Convert the count of finished micro-batches: it depends on the number of devices."""
         done = checkpoint["global_step"] * trainer.accumulate_grad_batches
         progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
         for counts in (progress["total"], progress["current"]):
@@ -70,7 +70,7 @@ class Checkpoints(Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         step = trainer.global_step
-        # A step that validates saves after it, so that the best score is in the state.
+        # If the step also validates, it is saved after validation, with the best score.
         if ends_step(trainer) and step % self.save_every == 0 and step % self.validate_every:
             self.save_last(trainer)
 
@@ -79,11 +79,11 @@ class Checkpoints(Callback):
         score = pl_module.validation_score
         if self.best_score is None or score > self.best_score:
             self.best_score = score
-            # Where every rank holds a share of the weights, all of them must take part in this.
+            # With sharded weights every rank must take part.
             tensors = trainer.strategy.lightning_module_state_dict()
             if trainer.is_global_zero:
-                own = {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
-                save_model(pl_module.model, self.folder.best_model, self.vocabulary, own)
+                weights = {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
+                save_model(pl_module.model, self.folder.best_model, self.vocabulary, weights)
         if trainer.state.fn == TrainerFn.FITTING:
             self.save_last(trainer)
 
@@ -92,42 +92,41 @@ class Checkpoints(Callback):
             self.save_last(trainer)
 
     def save_last(self, trainer: pl.Trainer) -> None:
-        # Under one name on all ranks, which may write it together.
+        # All ranks use one name: they may write the file together.
         temporary = self.folder.path / ".last.ckpt.tmp"
         try:
             trainer.save_checkpoint(temporary)
             if trainer.is_global_zero:
                 os.replace(temporary, self.folder.last_checkpoint)
         except OSError:
-            temporary.unlink(missing_ok=True)  # a full disk stays full else
+            temporary.unlink(missing_ok=True)  # free a full disk
             raise
         if trainer.is_global_zero:
             self.folder.set_status("running", step=trainer.global_step)
 
 
 def check_state(checkpoint: Path) -> None:
-    """Make sure that a trainer's state is whole and nothing but numbers, without reading all of it.
+    """Check that a trainer state is complete and holds only plain data, without reading all of it.
 
     Raises:
-        UserError: it is not.
+        UserError: it is corrupt, or contains pickled code.
     """
     try:
         state = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
-        whole = {"state_dict", "optimizer_states", "loops", "global_step"} <= state.keys()
+        is_complete = {"state_dict", "optimizer_states", "loops", "global_step"} <= state.keys()
     except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError, AttributeError):
-        whole = False
-    if not whole:
+        is_complete = False
+    if not is_complete:
         raise UserError(
-            f"{checkpoint} is no state of a training that can be read (broken, or with objects that could run code, "
-            "which are refused); remove it, or start the run anew with overwrite=true"
+            f"cannot load checkpoint {checkpoint}: corrupt, or contains pickled code; "
+            "remove it, or start the run anew with overwrite=true"
         )
 
 
 class Interruption(Callback):
-    """On the first Ctrl-C, SIGTERM or SIGHUP finishes the optimizer step, saves and stops; on the second stops at once.
+    """On the first Ctrl-C, SIGTERM or SIGHUP finish the optimizer step, save and stop; on the second stop at once.
 
-    A SIGHUP that is ignored, under nohup, stays so. The ranks hear of it at different times, so after each step they
-    agree.
+    SIGHUP stays ignored under nohup. Signals reach the ranks at different times, so the ranks agree after each step.
     """
 
     def __init__(self, checkpoints: Checkpoints) -> None:
@@ -160,7 +159,7 @@ class Interruption(Callback):
 
 
 class ProgressReport(Callback):
-    """A bar on a terminal, a line now and then elsewhere (log files, batch systems)."""
+    """A bar on a terminal; elsewhere (log files, batch systems) a line every ``seconds_between_lines``."""
 
     def __init__(self, console: Console, seconds_between_lines: float = 20.0) -> None:
         self.console, self.seconds_between_lines = console, seconds_between_lines
@@ -170,8 +169,8 @@ class ProgressReport(Callback):
         self._loss = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A report of its own for a replica in another process or thread: a console cannot be copied."""
-        return _report_elsewhere, (self.console.quiet, self.seconds_between_lines)
+        """Make a new report for a replica in another process or thread: a console cannot be copied."""
+        return _new_report, (self.console.quiet, self.seconds_between_lines)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._started = self._last_line = time.monotonic()
@@ -210,8 +209,8 @@ class ProgressReport(Callback):
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, TaskModule)
-        score = f"dev {pl_module.task.title} {100 * pl_module.validation_score:.1f}"
-        self.console.print(f"step {trainer.global_step}  {score}")
+        score = 100 * pl_module.validation_score
+        self.console.print(f"step {trainer.global_step}  dev {pl_module.task.title} {score:.1f}")
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self._bar is not None:
@@ -219,5 +218,5 @@ class ProgressReport(Callback):
             self._bar = None
 
 
-def _report_elsewhere(quiet: bool, seconds_between_lines: float) -> ProgressReport:
+def _new_report(quiet: bool, seconds_between_lines: float) -> ProgressReport:
     return ProgressReport(Console(soft_wrap=True, quiet=quiet), seconds_between_lines)

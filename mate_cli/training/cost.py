@@ -1,4 +1,4 @@
-"""What a run will cost, said before it starts: parameters, tokens, FLOPs, time."""
+"""The cost of a run, estimated before it starts: parameters, tokens, FLOPs, time."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ from torch import nn
 
 from mate_cli.training.devices import Devices
 
-# Share of the matrix-product rate that a whole training step reaches: elementwise work, attention and optimizer
-# take the rest (measured with MiniLM on two cores; said as an estimate).
+# Share of the matrix-product rate that a training step reaches; elementwise operations, attention and optimizer take
+# the rest. Measured with MiniLM on two cores.
 _EFFICIENCY = 0.5
 
 
 def describe_cost(model: nn.Module, mean_length: float, examples: int, devices: Devices) -> str:
-    """One line for the user before training starts.
-
-    FLOPs are those of ``training_flops``.
-    """
+    """One line for the user before training starts; FLOPs as in ``training_flops``, the time for a CPU only."""
     parameters = sum(p.numel() for p in model.parameters())
-    tokens = mean_length * examples
-    flops = training_flops(model) * tokens
+    flops = training_flops(model) * mean_length * examples
     line = (
         f"{parameters / 1e6:.1f}M parameters, {examples:,} examples of {mean_length:.0f} tokens on average, "
         f"{flops / 1e12:,.1f} TFLOP, {devices.precision}"
@@ -32,18 +28,15 @@ def describe_cost(model: nn.Module, mean_length: float, examples: int, devices: 
 
 
 def training_flops(model: nn.Module) -> int:
-    """FLOPs of a token in training: 6 for each weight of the linear layers (2 forward, 4 backward), attention products
-    left out."""
+    """FLOPs for each token in training, without the attention products.
+
+    Each weight of a linear layer counts 6: 2 forward, 4 backward.
+    """
     return 6 * sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
 
 
 def seconds_on_cpu(flops: float, precision: str) -> float:
-    """What a training of so many FLOPs takes on this machine's processor, by a short trial."""
-    return flops / (_matmul_rate(precision) * _EFFICIENCY)
-
-
-def _matmul_rate(precision: str) -> float:
-    """FLOP/s of this machine's matrix products, from a short trial."""
+    """The time to train with so many FLOPs on this processor, from a short trial of matrix products."""
     dtype = torch.bfloat16 if precision.startswith("bf16") else torch.float32
     left, right = torch.randn(2048, 384, dtype=dtype), torch.randn(384, 1536, dtype=dtype)
     left @ right
@@ -51,4 +44,5 @@ def _matmul_rate(precision: str) -> float:
     while time.perf_counter() - started < 0.1:
         left @ right
         rounds += 1
-    return rounds * 2 * left.numel() * right.shape[1] / (time.perf_counter() - started)
+    rate = rounds * 2 * left.numel() * right.shape[1] / (time.perf_counter() - started)
+    return flops / (rate * _EFFICIENCY)

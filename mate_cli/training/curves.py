@@ -1,11 +1,10 @@
-"""``metrics.csv``: the curves of a run, which a resumed run goes on with where its checkpoint was."""
+"""``metrics.csv``: the learning curves of a run, continued exactly when the run is resumed."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ _ROWS_AT_ONCE = 20
 
 
 class Curves(Callback):
-    """Appends a line for each logged step, counted from 0, and one for each validation.
+    """Append a line for each logged step, counted from 0, and one for each validation.
 
-    A checkpoint remembers the size that the file had. A run that goes on from it cuts off what came later, so that the
-    file ends as that of an undisturbed run; Lightning's own logger would begin it anew. Stands before ``Checkpoints``.
+    A checkpoint stores the size of the file. A resumed run cuts off later lines, so the file equals that of an
+    uninterrupted run; Lightning's own logger would start it anew. Must come before ``Checkpoints``.
 
     Args:
-        score: name of the validation score.
+        score: the name of the validation score.
     """
 
     state_key = "curves"
@@ -34,31 +33,30 @@ class Curves(Callback):
         self.file, self.score = file, f"dev_{score}"
         self.columns: tuple[str, ...] = (self.score, "gradient_norm", "loss", "lr", "step")
         self._lines: list[str] = []
-        self._goes_on = False
+        self._is_resumed = False
 
     def state_dict(self) -> dict[str, Any]:
         self._write()
         return {"bytes": self.file.stat().st_size if self.file.exists() else 0}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._goes_on = True
+        self._is_resumed = True
         if self.file.exists():
             os.truncate(self.file, min(state_dict["bytes"], self.file.stat().st_size))
             with self.file.open(encoding="utf-8") as file:
                 header = file.readline().rstrip("\n")
-            if header:  # that of an older version has fewer columns
+            if header:  # older versions wrote fewer columns
                 self.columns = tuple(header.split(","))
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        if trainer.is_global_zero and not self._goes_on:
+        if trainer.is_global_zero and not self._is_resumed:
             self.file.unlink(missing_ok=True)
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
         assert isinstance(pl_module, TaskModule)
         if logs_step(trainer):
             loss = trainer.strategy.reduce(pl_module.step_loss, reduce_op="mean")
-            norm = float(pl_module.gradient_norm)
-            self._add(trainer, loss=float(loss), lr=pl_module.step_lr, gradient_norm=norm)
+            self._add(trainer, loss=float(loss), lr=pl_module.step_lr, gradient_norm=float(pl_module.gradient_norm))
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, TaskModule)
@@ -72,7 +70,10 @@ class Curves(Callback):
     def _add(self, trainer: pl.Trainer, **values: float) -> None:
         if not trainer.is_global_zero:
             return
-        self._lines.append(self._line({**values, "step": trainer.global_step - 1}))
+        line = io.StringIO()
+        writer = csv.DictWriter(line, self.columns, restval="", extrasaction="ignore", lineterminator="\n")
+        writer.writerow({**values, "step": trainer.global_step - 1})
+        self._lines.append(line.getvalue())
         if len(self._lines) >= _ROWS_AT_ONCE:
             self._write()
 
@@ -84,8 +85,3 @@ class Curves(Callback):
                 file.write(",".join(self.columns) + "\n")
             file.writelines(self._lines)
         self._lines.clear()
-
-    def _line(self, values: Mapping[str, float]) -> str:
-        line = io.StringIO()
-        csv.DictWriter(line, self.columns, restval="", extrasaction="ignore", lineterminator="\n").writerow(values)
-        return line.getvalue()

@@ -1,4 +1,4 @@
-"""The Lightning data module: encoded examples to packed micro-batches with their plans."""
+"""The Lightning data module: packed micro-batches of encoded examples, with their attention plans."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
 
 
 class TaskDataModule(pl.LightningDataModule):
-    """Serves encoded rows to training, in the order of ``StepSampler``, and to validation, in their own.
+    """Serve encoded rows to training in the order of ``StepSampler``, and to validation in their own order.
 
     Args:
         train, dev: encoded rows (map-style).
-        scorable: which rows of ``train`` have a loss, bool ``[rows]``; None where ``train`` is a stream, by place, and
-            only a batch tells how much of it has a loss.
+        scorable: rows of ``train`` with a loss, bool ``[rows]``; None if ``train`` is a stream, where the losses of a
+            batch are counted once it is made.
+        batch: examples of an optimizer step; micro_batch: of one backward pass on one device.
         workers: processes that build batches and plans; 0 builds them in the training process.
     """
 
@@ -40,7 +41,7 @@ class TaskDataModule(pl.LightningDataModule):
         self.batch, self.micro_batch, self.steps = batch, micro_batch, steps
         self.seed, self.workers = seed, workers
         self._scorable = scorable
-        self._counted: tuple[int, int | None] = (-1, None)
+        self._counted: tuple[int, int | None] = (-1, None)  # of the last step asked for
 
     def train_dataloader(self) -> DataLoader[Batch]:
         assert self.trainer is not None
@@ -49,22 +50,22 @@ class TaskDataModule(pl.LightningDataModule):
 
     def val_dataloader(self) -> DataLoader[Batch]:
         assert self.trainer is not None
-        own = rank_share(len(self.dev), self.micro_batch, self.trainer.global_rank, self.trainer.world_size)
-        return batch_loader(Subset(self.dev, own), self.collator, self.workers, batch_size=self.micro_batch)
+        share = rank_share(len(self.dev), self.micro_batch, self.trainer.global_rank, self.trainer.world_size)
+        return batch_loader(Subset(self.dev, share), self.collator, self.workers, batch_size=self.micro_batch)
 
     def scorable_in_step(self, step: int) -> int | None:
-        """Examples of an optimizer step, over all ranks, that have a loss: what its loss is divided by.
+        """Number of examples with a loss in an optimizer step, over all ranks: the divisor of its loss.
 
-        None where that is known only when all batches of the step are there.
+        None for a stream.
         """
         if self._scorable is None:
             return None
-        if self._counted[0] != step:  # all its passes ask
+        if self._counted[0] != step:
             self._counted = step, int(self._scorable[self._sampler().step_indices(step)].sum())
         return self._counted[1]
 
     def batches_of(self, step: int, rank: int, world_size: int) -> list[Batch]:
-        """The micro-batches of an optimizer step on a rank, made once more."""
+        """Build the micro-batches of an optimizer step on a rank again."""
         sampler = iter(self._sampler(step, rank, world_size))
         passes = self.batch // (self.micro_batch * world_size)
         return [self.collator([self.train[number] for number in next(sampler)]) for _ in range(passes)]
@@ -75,18 +76,17 @@ class TaskDataModule(pl.LightningDataModule):
 
 
 def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -> DataLoader[Batch]:
-    """A loader that collates in ``workers`` processes and leaves it to the main one to stop."""
+    """A loader with ``workers`` processes, which ignore stop signals."""
     return DataLoader(
         rows,
         collate_fn=collator,
         num_workers=workers,
-        worker_init_fn=_leave_stopping_to_main,
+        worker_init_fn=_ignore_stop_signals,
         prefetch_factor=4 if workers else None,
         **batching,
     )
 
 
-def _leave_stopping_to_main(worker: int) -> None:
-    """The main process needs batches until its step is done."""
-    del worker
+def _ignore_stop_signals(worker: int) -> None:
+    """Leave stopping to the main process, which needs batches until its step is done."""
     leave_stopping_to_parent()

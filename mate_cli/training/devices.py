@@ -1,4 +1,4 @@
-"""From a hardware profile to Lightning's arguments: what is there, how precise, how many micro-batches."""
+"""Hardware profiles: check the devices, choose precision and micro-batches, make Lightning's arguments."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Devices:
 
     @property
     def replicas(self) -> bool:
-        """Whether several XLA devices work together, each in a thread that a runtime of their own starts."""
+        """True for several XLA devices; their runtime starts a thread or process for each."""
         return self.device_type == "xla" and self.devices > 1
 
     def alone(self) -> Devices:
-        """The first of them by itself."""
+        """The same profile on a single device."""
         return replace(self, devices=1, nodes=1, strategy="auto")
 
     def trainer_arguments(self) -> dict[str, Any]:
@@ -66,22 +66,22 @@ class Devices:
             return "auto"
         from pytorch_lightning.strategies import DDPStrategy
 
-        # No cell selector uses the pooler, and what a batch has no answer for leaves a head of table_qa without one.
+        # A cell selector never uses the pooler; a head of table_qa has no gradient in a batch without its labels.
         return DDPStrategy(find_unused_parameters=True)
 
 
 def device_name(devices: Devices) -> str:
-    """What the devices call themselves, as far as it is known."""
+    """The name of the processor or accelerator, as far as known."""
     if devices.device_type == "cuda":
         return torch.cuda.get_device_name()
     return platform.processor() or platform.machine() if devices.device_type == "cpu" else devices.accelerator
 
 
 def resolve_devices(hardware: HardwareConfig) -> Devices:
-    """Check that the profile's devices exist here and fill in what it leaves to the machine.
+    """Check that the devices of a profile exist and resolve its "auto" values on this machine.
 
     Raises:
-        UserError: the accelerator is not there, naming what is missing and the way out.
+        UserError: a device is missing.
     """
     accelerator = hardware.accelerator
     if accelerator == "auto":
@@ -95,10 +95,10 @@ def resolve_devices(hardware: HardwareConfig) -> Devices:
 
 
 def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, int]:
-    """Micro-batch and number of backward passes that make up a global batch exactly.
+    """Return the micro-batch and the number of backward passes that make up a global batch exactly.
 
     Raises:
-        UserError: they leave a remainder.
+        UserError: the batch does not divide evenly.
     """
     if batch % world_size:
         raise UserError(
@@ -116,22 +116,21 @@ def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, in
 
 
 def loader_workers(hardware: HardwareConfig, devices: int = 1) -> int:
-    """Processes that build batches for one of a machine's ``devices``: as the profile says, else half of its cores,
-    at most 4."""
+    """Processes that build batches for each device: as in the profile, or else up to 4 of half the cores."""
     if hardware.workers is not None:
         return hardware.workers
     return max(1, min(4, (os.cpu_count() or 1) // 2 // devices))
 
 
 def _all_devices(accelerator: str) -> int:
-    """Every device of this machine; a CPU counts as one."""
+    """The number of devices of this machine; a CPU counts as one."""
     if accelerator == "gpu":
         return torch.cuda.device_count()
     return xla.xla_devices(accelerator) if accelerator in ("tpu", "xla_cpu") else 1
 
 
 def _has_native_bf16(accelerator: str) -> bool:
-    """Whether bfloat16 products run in hardware; emulated ones are slower than float32."""
+    """True if bfloat16 products run in hardware; emulated ones are slower than float32."""
     if accelerator == "gpu":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if accelerator == "cpu":
@@ -141,19 +140,19 @@ def _has_native_bf16(accelerator: str) -> bool:
 
 
 def _check_cpu(hardware: HardwareConfig) -> None:
-    found, needed = os.cpu_count() or 1, hardware.devices or 1
-    if found < needed:
+    cores, needed = os.cpu_count() or 1, hardware.devices or 1
+    if cores < needed:
         raise UserError(
-            f"hardware.devices={needed} needs as many cores, this machine has {found}; set it to at most {found}"
+            f"hardware.devices={needed} needs as many cores, this machine has {cores}; set it to at most {cores}"
         )
 
 
 def _check_gpu(hardware: HardwareConfig) -> None:
-    found, needed = torch.cuda.device_count(), hardware.devices or 1
-    if found < needed:
-        way_out = f"set hardware.devices to at most {found}" if found else "use hardware=cpu"
+    gpus, needed = torch.cuda.device_count(), hardware.devices or 1
+    if gpus < needed:
+        way_out = f"set hardware.devices to at most {gpus}" if gpus else "use hardware=cpu"
         raise UserError(
-            f"hardware={hardware.name} needs {needed} CUDA GPU(s), this machine has {found}; "
+            f"hardware={hardware.name} needs {needed} CUDA GPU(s), this machine has {gpus}; "
             f"{way_out}, or see `mate doctor`"
         )
 

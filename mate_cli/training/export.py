@@ -1,11 +1,11 @@
-"""A run's best model as a folder for Hugging Face's libraries, and without what is about the machine of its training.
+"""Export of a run's best model to a folder for Hugging Face's libraries, without traces of the training machine.
 
 ::
 
     README.md                        the model card
     config.json, model.safetensors   the model; TAPAS's classes read them too
-    vocab.txt, tokenizer_config.json the vocabulary as TAPAS has it, for ``transformers.TapasTokenizer``
-    config.yaml                      how it was trained: with it the folder is a run folder that predicts
+    vocab.txt, tokenizer_config.json the vocabulary in TAPAS's format, for ``transformers.TapasTokenizer``
+    config.yaml                      the training configuration, with which ``mate predict`` reads the folder as a run
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.models.checkpoint import written_whole
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model, write_model
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
@@ -38,28 +37,28 @@ _LABELS = {0: "refuted", 1: "entailed"}
 
 
 def check_target(to: Path, overwrite: bool) -> None:
-    """Make sure that an export may be written to a folder.
+    """Check that an export may be written to a folder.
 
     Raises:
-        UserError: it is there already, and is no export or not to be replaced.
+        UserError: it exists, and is not an export, or ``overwrite`` is false.
     """
     if not to.exists() or (to.is_dir() and not any(to.iterdir())):
         return
     is_export = (to / "README.md").is_file() and read_record(to / "config.json").get("model_type") == "mate"
     if not is_export:
-        raise UserError(f"to={to} is there already and is no export; set to=DIR to another folder")
+        raise UserError(f"to={to} exists and is not an export; set to=DIR to another folder")
     if not overwrite:
-        raise UserError(f"to={to} is there already; overwrite=true replaces it, or set to=DIR to another folder")
+        raise UserError(f"to={to} exists; overwrite=true replaces it, or set to=DIR to another folder")
 
 
 def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> None:
-    """Write a run's best model to ``to``, all of it or nothing.
+    """Write a run's best model to ``to``, completely or not at all.
 
     Args:
         card: the text of ``README.md``.
 
     Raises:
-        UserError: the run's model is broken or another one than its configuration says, or ``to`` cannot be written.
+        UserError: the model is broken or does not match its configuration, or ``to`` cannot be written.
     """
     model = load_model(folder.best_model, trained.model.heads, trained.task.kind)
     tokenizer = CellTokenizer(folder.best_model)
@@ -70,14 +69,15 @@ def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> 
             _write_tokenizer(tokenizer, staged, active_schedule(trained).max_tokens)
             plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
             (staged / "config.yaml").write_text(plain, encoding="utf-8")
-            _write_for_tapas(model, staged)
+            model.config.update(_tapas_fields(model.config))
+            write_model(model, staged)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error
 
 
 def public_config(config: TrainConfig) -> TrainConfig:
-    """A configuration without paths, names and projects of the machine that it was used on."""
+    """The configuration without the paths, names and projects of the training machine."""
     path = config.backbone.path
     return replace(
         config,
@@ -92,14 +92,14 @@ def public_config(config: TrainConfig) -> TrainConfig:
 
 
 def public_command(command: Sequence[str]) -> str | None:
-    """A recorded ``mate train`` as it can be typed elsewhere; None where the training was started by other means."""
+    """A recorded ``mate train`` command without local paths; None if the training was started by other means."""
     if list(command[1:2]) != ["train"]:
         return None
     return " ".join(["mate train", *_public_words(command[2:])])
 
 
 def is_tapas(config: MateConfig) -> bool:
-    """Whether TAPAS's classes compute what the model does: all see all, [CLS] is pooled, all type tables are there."""
+    """True if TAPAS's classes compute the same: full attention, a pooled [CLS], all token type embeddings."""
     pools_first = config.pooling == "first" or not (config.kind == "entailment" or config.num_aggregation_labels)
     return config.heads == "full" and pools_first and not config.text_only and not config.histogram_row
 
@@ -124,13 +124,8 @@ def _write_tokenizer(tokenizer: CellTokenizer, folder: Path, max_tokens: int) ->
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
-def _write_for_tapas(model: MatePreTrainedModel, folder: Path) -> None:
-    model.config.update(_tapas_fields(model.config))
-    write_model(model, folder)
-
-
 def _tapas_fields(config: MateConfig) -> dict[str, Any]:
-    """What Hugging Face's TAPAS must be told to predict as our head of the same parameters does."""
+    """Settings with which Hugging Face's TAPAS predicts as our head of the same parameters does."""
     if config.kind == "entailment":
         return {"id2label": _LABELS, "label2id": {name: number for number, name in _LABELS.items()}}
     if config.kind == "table_qa":

@@ -1,4 +1,4 @@
-"""Stops a training whose loss or gradient is no number any more, and keeps what it was computed from."""
+"""Stop a training whose loss or gradient is not finite, and keep the batch."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _NAMED = 3
 
 
 class FiniteLoss(Callback):
-    """Looks at every step that is logged, before anything of it is saved; stands first.
+    """Check every logged step before anything of it is saved; must be the first callback.
 
-    ``not-finite/step-N-rank-R.json`` in the run folder names the examples and their losses, ``.safetensors`` beside it
-    holds the tensors of the micro-batch. On XLA devices, which wait for each number that is read, few steps are logged.
+    ``not-finite/step-N-rank-R.json`` in the run folder names the examples and their losses; a ``.safetensors`` file
+    beside it holds the tensors of the micro-batch. On XLA devices few steps are logged: reading a number blocks them.
     """
 
     def __init__(self, folder: RunFolder) -> None:
@@ -37,60 +37,56 @@ class FiniteLoss(Callback):
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
         """
         Raises:
-            UserError: the loss, or the norm of the gradient, is infinite or no number.
+            UserError: the loss or the norm of the gradient is infinite or NaN.
         """
         assert isinstance(pl_module, TaskModule)
         if not logs_step(trainer):
             return
         values = {"loss": float(pl_module.step_loss), "gradient": float(pl_module.gradient_norm)}
         wrong = next((name for name, value in values.items() if not math.isfinite(value)), None)
-        # All ranks stop together, also those whose own share is sound.
+        # All ranks stop together, even those whose own share is finite.
         if trainer.strategy.reduce_boolean_decision(wrong is not None, all=False):
-            file, named = self._keep(trainer, pl_module, values)
+            file, names = self._keep(trainer, pl_module, values)
             what = f"{wrong} is {values[wrong]}" if wrong else "loss of another rank is not finite"
             raise UserError(
-                f"step {trainer.global_step}: the {what}{_by_whom(named)}; its batch is kept in {file}; look at the "
-                "examples, or train with a smaller lr under another name=NAME",
+                f"step {trainer.global_step}: the {what}{_in_examples(names)}; see its batch in {file}; check the "
+                "examples, or train with a smaller lr and another name=NAME",
                 exit_code=1,
             )
 
     def _keep(self, trainer: pl.Trainer, module: TaskModule, values: dict[str, float]) -> tuple[Path, list[str]]:
-        """Write down the step and its first micro-batch with a loss that is not finite; which examples have one."""
+        """Write the step and its first micro-batch with a loss that is not finite; return the file and its examples."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         batches = data.batches_of(trainer.global_step - 1, trainer.global_rank, trainer.world_size)
-        losses = [_by_example(batch, own) for batch, own in zip(batches, module.pass_losses, strict=True)]
-        wrong = [[name for name, loss in own.items() if not math.isfinite(loss)] for own in losses]
+        losses = [_by_example(*pair) for pair in zip(batches, module.pass_losses, strict=True)]
+        wrong = [[name for name, loss in batch.items() if not math.isfinite(loss)] for batch in losses]
         batch = next((batch for batch, names in zip(batches, wrong, strict=True) if names), batches[0])
         file = self.folder.path / "not-finite" / f"step-{trainer.global_step}-rank-{trainer.global_rank}.json"
         file.parent.mkdir(exist_ok=True)
         with replacing(file.with_suffix(".safetensors")) as temporary:
-            save_file(_tensors(batch), temporary)
-        named = [name for names in wrong for name in names]
+            values_of = {field.name: getattr(batch, field.name) for field in fields(batch)}
+            tensors = {name: value.contiguous() for name, value in values_of.items() if isinstance(value, Tensor)}
+            save_file(tensors, temporary)
+        not_finite = [name for names in wrong for name in names]
         record = {
             "step": trainer.global_step,
             **{name: str(value) for name, value in values.items()},
-            "not_finite": named,
-            "losses": {name: str(loss) for own in losses for name, loss in own.items()},
+            "not_finite": not_finite,
+            "losses": {name: str(loss) for batch_losses in losses for name, loss in batch_losses.items()},
             "tensors_of": batch.ids,
         }
         write_json(file, record)
-        return file, named
+        return file, not_finite
 
 
-def _by_whom(names: list[str]) -> str:
+def _in_examples(names: list[str]) -> str:
     more = " …" if len(names) > _NAMED else ""
-    return f", by {', '.join(names[:_NAMED])}{more}" if names else ", and the losses of all examples are finite"
+    return f" in {', '.join(names[:_NAMED])}{more}" if names else ", although the losses of all examples are finite"
 
 
 def _by_example(batch: Batch, losses: Tensor) -> dict[str, float]:
-    """The loss of each example; where it has several, of masked tokens, their sum."""
+    """The loss of each example; of masked tokens, the sum over the example."""
     batch = batch.on_host()
-    is_stream = batch.num_masked > 0
-    own = batch.document[batch.masked] if is_stream else torch.arange(len(batch.ids))
-    sums = torch.zeros(len(batch.ids)).index_add(0, own, losses[: len(own)].float().cpu())
+    example = batch.document[batch.masked] if batch.num_masked else torch.arange(len(batch.ids))
+    sums = torch.zeros(len(batch.ids)).index_add(0, example, losses[: len(example)].float().cpu())
     return dict(zip(batch.ids, sums.tolist(), strict=True))
-
-
-def _tensors(batch: Batch) -> dict[str, Tensor]:
-    values = {field.name: getattr(batch, field.name) for field in fields(batch)}
-    return {name: value.contiguous() for name, value in values.items() if isinstance(value, Tensor)}

@@ -82,11 +82,11 @@ class TaskModule(pl.LightningModule):
         return batch
 
     def configure_model(self) -> None:
-        """Share the model out over the devices, where the strategy asks for that by a mesh of them."""
+        """Shard the model over the devices if the strategy has a mesh of them."""
         if self.device_mesh is not None:
-            from mate_cli.training.sharding import share_out
+            from mate_cli.training.sharding import shard
 
-            share_out(self.model, self.encoder.layer, self.device_mesh["data_parallel"])
+            shard(self.model, self.encoder.layer, self.device_mesh["data_parallel"])
 
     @property
     def encoder(self) -> Encoder:

@@ -1,4 +1,4 @@
-"""Which examples make up each optimizer step: a function of the seed and the step alone."""
+"""The examples of each optimizer step, as a function of the seed and the step alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch.utils.data import Sampler
 
 
 class StepSampler(Sampler[list[int]]):
-    """Yields micro-batches of example indices, the ones of step ``start`` first.
+    """Yield micro-batches of example indices from step ``start`` on.
 
-    The examples of all passes form one endless stream, each pass shuffled by (seed, pass); step ``s`` takes
-    ``batch`` of them. So a run that starts at step s sees what an undisturbed run sees from there (design
-    section 6), and a pass need not divide into steps.
+    The examples of all epochs form one endless stream, each epoch shuffled by (seed, epoch); each step takes the next
+    ``batch`` of them. So a run resumed at a step sees what an uninterrupted run sees, and an epoch need not divide
+    into steps.
 
     Args:
         examples: size of the data set; batch: examples per optimizer step over all ranks;
@@ -48,14 +48,16 @@ class StepSampler(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         for step in range(self.start, self.steps):
-            own = self.step_indices(step)[self.rank :: self.world_size]
-            for begin in range(0, len(own), self.micro_batch):
-                yield own[begin : begin + self.micro_batch].tolist()
+            share = self.step_indices(step)[self.rank :: self.world_size]
+            for begin in range(0, len(share), self.micro_batch):
+                yield share[begin : begin + self.micro_batch].tolist()
 
     def step_indices(self, step: int) -> np.ndarray:
-        """The ``batch`` example indices of one optimizer step, int64 ``[batch]``."""
-        passes, offset = np.divmod(self.step_places(step), self.examples)
-        return np.array([_pass_order(self.examples, self.seed, int(p))[o] for p, o in zip(passes, offset, strict=True)])
+        """The example indices of an optimizer step, int64 ``[batch]``."""
+        epochs, offsets = np.divmod(self.step_places(step), self.examples)
+        return np.array(
+            [_shuffled(self.examples, self.seed, int(e))[offset] for e, offset in zip(epochs, offsets, strict=True)]
+        )
 
     def step_places(self, step: int) -> np.ndarray:
         """The places of an optimizer step in the endless stream, int64 ``[batch]``."""
@@ -63,24 +65,24 @@ class StepSampler(Sampler[list[int]]):
 
 
 class StreamSampler(StepSampler):
-    """Yields places, for data that are such a stream themselves (``mate_cli.encoding.masked_rows``)."""
+    """Yield places in the stream, for data that are a stream themselves (``mate_cli.encoding.masked_rows``)."""
 
     def step_indices(self, step: int) -> np.ndarray:
         return self.step_places(step)
 
 
 def rank_share(examples: int, batch: int, rank: int, world_size: int) -> list[int]:
-    """The examples that a rank looks at where each is to be looked at once: every ``world_size``-th batch of them.
+    """The examples that a rank validates on: every ``world_size``-th batch.
 
-    Every rank gets as many batches, for some strategies compute each together; where the batches run out, the last
-    one of a rank is an earlier one again. So the k-th batch is the ``k // world_size``-th of rank ``k % world_size``.
+    Batch k is the ``k // world_size``-th of rank ``k % world_size``. All ranks get equally many batches, because some
+    strategies compute them together; a rank that runs out repeats an earlier batch.
     """
     batches = -(-examples // batch)
-    own = range(rank, -(-batches // world_size) * world_size, world_size)
-    begins = [number % batches * batch for number in own]
+    rounds = -(-batches // world_size)
+    begins = [number % batches * batch for number in range(rank, rounds * world_size, world_size)]
     return [place for begin in begins for place in range(begin, min(begin + batch, examples))]
 
 
 @lru_cache(maxsize=4)
-def _pass_order(examples: int, seed: int, number: int) -> np.ndarray:
-    return np.random.default_rng((seed, number)).permutation(examples)
+def _shuffled(examples: int, seed: int, epoch: int) -> np.ndarray:
+    return np.random.default_rng((seed, epoch)).permutation(examples)

@@ -1,8 +1,8 @@
-"""Weights, gradients and optimizer state shared out over the devices (FSDP2), with checkpoints like everyone's.
+"""Weights, gradients and optimizer state sharded over the devices (FSDP2), with ordinary checkpoints.
 
-A device holds its share of each tensor. It borrows the rest of a layer while it computes that layer. Lightning's own
-strategy orders the optimizer's state in a checkpoint by the model; here it stays in the optimizer's order, as in a run
-without sharding, so that a run can go on with or without it, on any number of devices.
+A device holds its share of each tensor and gathers the rest of a layer while it computes that layer. Lightning's own
+strategy orders the optimizer state of a checkpoint by the model; here it keeps the optimizer's order, as without
+sharding, so that a run can resume with or without sharding, on any number of devices.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 
 
 class ShardedStrategy(ModelParallelStrategy):
-    """Data parallel over ``devices``; the module shares itself out in ``configure_model``, by ``share_out``."""
+    """Data parallelism over ``devices``; the module is sharded in ``configure_model``, by ``shard``."""
 
     def __init__(self, devices: int) -> None:
         super().__init__(data_parallel_size=devices, tensor_parallel_size=1, save_distributed_checkpoint=False)
@@ -30,7 +30,7 @@ class ShardedStrategy(ModelParallelStrategy):
         return True
 
     def optimizer_state(self, optimizer: Optimizer) -> dict[str, Any]:
-        """The whole state on the first rank; every rank must ask for it."""
+        """The complete state, on the first rank; all ranks must call this."""
         state: dict[str, Any] = _map_tensors(Strategy.optimizer_state(self, optimizer), self._whole)
         return state
 
@@ -39,8 +39,9 @@ class ShardedStrategy(ModelParallelStrategy):
 
     def load_model_state_dict(self, checkpoint: Mapping[str, Any], strict: bool = True) -> None:
         assert self.lightning_module is not None
-        own = self.lightning_module.state_dict()
-        shares = {name: _share(tensor, own[name]) for name, tensor in checkpoint["state_dict"].items() if name in own}
+        state = self.lightning_module.state_dict()
+        stored = checkpoint["state_dict"]
+        shares = {name: _share(tensor, state[name]) for name, tensor in stored.items() if name in state}
         self.lightning_module.load_state_dict(shares, strict=strict)
 
     def load_optimizer_state_dict(self, checkpoint: Mapping[str, Any]) -> None:
@@ -53,14 +54,14 @@ class ShardedStrategy(ModelParallelStrategy):
             optimizer.load_state_dict({**whole, "state": shares})
 
     def post_backward(self, closure_loss: Tensor) -> None:
-        """Average the gradients of the scalars, which cannot be shared out, over the ranks that used them or not."""
+        """Average the gradients of scalar parameters, which cannot be sharded, over all ranks."""
         assert self.lightning_module is not None
-        scalars = [own for own in self.lightning_module.parameters() if own.ndim == 0]
+        scalars = [parameter for parameter in self.lightning_module.parameters() if parameter.ndim == 0]
         if not scalars:
             return
-        own = [(own.new_zeros(()) if own.grad is None else own.grad, own.grad is not None) for own in scalars]
-        facts = torch.tensor([[float(grad), float(used)] for grad, used in own], device=self.root_device)
-        for scalar, (grad, used) in zip(scalars, self.reduce(facts, reduce_op="mean").unbind(), strict=True):
+        grads = [[0.0, 0.0] if scalar.grad is None else [float(scalar.grad), 1.0] for scalar in scalars]
+        means = self.reduce(torch.tensor(grads, device=self.root_device), reduce_op="mean")
+        for scalar, (grad, used) in zip(scalars, means.unbind(), strict=True):
             scalar.grad = grad.to(scalar.dtype) if used else None
 
     def _whole(self, tensor: Tensor) -> Tensor | None:
@@ -69,17 +70,17 @@ class ShardedStrategy(ModelParallelStrategy):
         return tensor.cpu() if self.is_global_zero else None
 
 
-def share_out(model: nn.Module, layers: nn.ModuleList, mesh: DeviceMesh) -> None:
-    """Give each device of the mesh its share of the model: layer by layer, and what is outside them as one."""
+def shard(model: nn.Module, layers: nn.ModuleList, mesh: DeviceMesh) -> None:
+    """Shard a model over the devices of the mesh: each layer by itself, then the rest."""
     if isinstance(model, FSDPModule):
         return
     for layer in layers:
         fully_shard(layer, mesh=mesh)
-    fully_shard(model, mesh=mesh, ignored_params={own for own in model.parameters() if own.ndim == 0})
+    fully_shard(model, mesh=mesh, ignored_params={scalar for scalar in model.parameters() if scalar.ndim == 0})
 
 
 def _share(whole: Tensor, like: Tensor) -> Tensor:
-    """This device's part of a tensor that every rank has read; scalars are everyone's."""
+    """This device's share of a tensor that every rank has read; scalars are not sharded."""
     if not isinstance(like, DTensor) or whole.shape != like.shape:
         return whole
     there = whole.to(like.device_mesh.device_type)
@@ -90,5 +91,5 @@ def _map_tensors(value: Any, change: Any) -> Any:
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {name: _map_tensors(own, change) for name, own in value.items()}
-    return [_map_tensors(own, change) for own in value] if isinstance(value, list) else value
+        return {name: _map_tensors(item, change) for name, item in value.items()}
+    return [_map_tensors(item, change) for item in value] if isinstance(value, list) else value

@@ -199,9 +199,9 @@ def test_what_stands_there_is_not_lost(selector: RunFolder, tmp_path: Path) -> N
     (tmp_path / "photos" / "README.md").touch()
     (tmp_path / "file").touch()
     for other in ("photos", "file"):
-        assert "is no export; set to=DIR" in message_of(selector, tmp_path / other, overwrite=True)
+        assert "is not an export; set to=DIR" in message_of(selector, tmp_path / other, overwrite=True)
     for own in (selector.path, selector.best_model):
-        assert "is no export" in message_of(selector, own, overwrite=True)
+        assert "is not an export" in message_of(selector, own, overwrite=True)
     (tmp_path / "empty").mkdir()
     assert exported(selector, tmp_path / "empty") == tmp_path / "empty"
 
