@@ -1,4 +1,4 @@
-"""The Lightning module of every task: a model, its loss, its optimizer, its validation score."""
+"""The Lightning module of every task: model, loss, optimizer, validation score."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Optimization:
-    """The numbers of a training run that reach the optimizer (checklist 36)."""
+    """Settings of the optimizer and its schedule (paper appendix A.2)."""
 
     steps: int
     lr: float
@@ -37,10 +37,11 @@ class Optimization:
 
 
 class TaskModule(pl.LightningModule):
-    """Trains a model on a task, validates it and predicts with it.
+    """Train a model on a task, validate it and predict with it.
 
     Args:
-        new_parameters: names of parameters that no checkpoint filled; they learn at ``optimization.head_lr``.
+        optimization: None to predict only.
+        new_parameters: names of parameters without pre-trained values; they learn at ``optimization.head_lr``.
         seed: makes dropout a function of (seed, step, rank).
     """
 
@@ -61,21 +62,21 @@ class TaskModule(pl.LightningModule):
         self.validation_score = 0.0
         self.clamped_ids = 0
         self.predictions: list[Prediction] = []
-        self._clamped = 0  # by this rank, not yet in ``clamped_ids``
+        self._clamped = 0  # on this rank, not yet in ``clamped_ids``
         self.step_loss: Tensor | float = 0.0
         self.step_lr = 0.0
         self.gradient_norm: Tensor | float = 0.0  # of the step, before clipping
-        self.pass_losses: list[Tensor] = []  # of each pass of the step, as ``Task.losses``
-        self._passes_loss: Tensor | float = 0.0  # of the passes of the step that is being computed
+        self.pass_losses: list[Tensor] = []  # of each pass of the step, as from ``Task.losses``
+        self._passes_loss: Tensor | float = 0.0  # sum over the passes of the current step
         self._stream_losses = 0
         self._verdicts: list[list[Verdict]] = []  # of each batch
 
     def forward(self, batch: Batch) -> Any:
-        """The scores of whatever competes in the batch, float32 at least, see ``Task.logits``."""
+        """The scores of ``Task.logits``, at least float32."""
         return self.task.logits(self.model, batch)
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Count where counting makes no device wait."""
+        """Count clamped ids here, on the host: on a device the count would block."""
         embeddings = self.model.get_submodule("tapas.embeddings")
         assert isinstance(embeddings, Embeddings)
         self._clamped += int(embeddings.clamped(batch.token_types))
@@ -101,9 +102,10 @@ class TaskModule(pl.LightningModule):
             seed_xla(seed)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The part that this micro-batch has in the mean loss of the optimizer step's scorable examples.
+        """The share of this micro-batch in the mean loss over the scorable examples of the optimizer step.
 
-        Of a stream it is the sum of its losses: how many the step has is known at its end, where gradients are divided.
+        For a stream, the sum of its losses: the number of losses is known only at the end of the step, where
+        ``on_before_optimizer_step`` divides the gradients.
         """
         losses = self.task.losses(self(batch), batch)
         if batch_idx % self.trainer.accumulate_grad_batches == 0:
@@ -112,17 +114,17 @@ class TaskModule(pl.LightningModule):
         scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
         if scorable is None:
             self._stream_losses += batch.num_masked
-        # A tensor: XLA compiles some numbers into the program.
+        # A tensor, because XLA compiles Python numbers into the program.
         share = torch.tensor(self.trainer.world_size / max(1 if scorable is None else scorable, 1))
         loss = losses.sum() * share.to(losses)
         self._record_loss(loss.detach(), batch_idx)
-        # Lightning divides by the number of passes; the loss above is a share of the sum already.
+        # Undo Lightning's division by the number of passes.
         return loss * self.trainer.accumulate_grad_batches
 
     def _record_loss(self, share: Tensor, batch_idx: int) -> None:
         self._passes_loss = self._passes_loss + share
         if (batch_idx + 1) % self.trainer.accumulate_grad_batches == 0:
-            # A rank's share is as large as the whole on average. In a stream this is the mean of the ranks' means.
+            # The mean over the ranks is the loss of the step. In a stream this is the mean of the ranks' means.
             self.step_loss = self._passes_loss / max(self._stream_losses * self.trainer.world_size, 1)
             self.step_lr = self.trainer.optimizers[0].param_groups[0]["lr"]
             self._passes_loss = 0.0
@@ -138,14 +140,14 @@ class TaskModule(pl.LightningModule):
 
     @property
     def _device_of_numbers(self) -> torch.device:
-        """For what is told of: on XLA whatever is done with it would be part of the programs of the next steps."""
+        """The device of logged numbers: on XLA they would become part of the compiled steps."""
         return torch.device("cpu") if self.device.type == "xla" else self.device
 
     def on_before_optimizer_step(self, optimizer: Any) -> None:
         """Divide a stream's gradients by the number of losses of the step, over all ranks."""
         if self._stream_losses:
-            own = torch.tensor(float(self._stream_losses), device=self.device)
-            total = self.trainer.strategy.reduce(own, reduce_op="sum")
+            losses = torch.tensor(float(self._stream_losses), device=self.device)
+            total = self.trainer.strategy.reduce(losses, reduce_op="sum")
             for parameter in self.parameters():
                 if parameter.grad is not None:
                     parameter.grad /= total
@@ -157,9 +159,9 @@ class TaskModule(pl.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Measure the norm of the gradients and scale them down to a limit; Lightning's own refuses fused optimizers.
+        """Compute the norm of the gradients and clip them; Lightning's own clipping refuses fused optimizers.
 
-        Nothing is read here: the norm stays on the device until a step is logged.
+        The norm stays on the device until a step is logged.
         """
         norm = torch.nn.utils.get_total_norm([p.grad for p in self.parameters() if p.grad is not None])
         if gradient_clip_val is not None:
@@ -183,12 +185,12 @@ class TaskModule(pl.LightningModule):
         self._sum_clamped()
 
     def _sum_clamped(self) -> None:
-        own = torch.tensor(self._clamped, device=self._device_of_numbers)
-        self.clamped_ids += int(self.trainer.strategy.reduce(own, reduce_op="sum"))
+        clamped = torch.tensor(self._clamped, device=self._device_of_numbers)
+        self.clamped_ids += int(self.trainer.strategy.reduce(clamped, reduce_op="sum"))
         self._clamped = 0
 
     def _verdicts_of_all_ranks(self) -> list[list[Verdict]]:
-        """In the order in which one rank alone would have come to the batches (``sampler.rank_share``)."""
+        """The verdicts on each batch, in the order of a single rank (``sampler.rank_share``)."""
         if self.trainer.world_size == 1:
             return self._verdicts
         by_rank: list[Any] = [None] * self.trainer.world_size
@@ -202,7 +204,7 @@ class TaskModule(pl.LightningModule):
         self.predictions += self.predict(batch)
 
     def predict(self, batch: Batch) -> Sequence[Prediction]:
-        """What is predicted for each example of a batch."""
+        """Predict for each example of a batch; the results are on the CPU."""
         logits = move_data_to_device(self(batch), torch.device("cpu"))
         return self.task.predictions(logits, batch.on_host())
 
@@ -216,19 +218,19 @@ class TaskModule(pl.LightningModule):
 
 
 def ends_step(trainer: pl.Trainer) -> bool:
-    """Whether the micro-batch that has just run completed an optimizer step."""
+    """True if the last micro-batch completed an optimizer step."""
     done: int = trainer.fit_loop.epoch_loop.batch_progress.current.ready
     return done % trainer.accumulate_grad_batches == 0
 
 
 def logs_step(trainer: pl.Trainer) -> bool:
-    """Whether it completed an optimizer step that is told of: reading its numbers makes the device wait."""
+    """True if the last micro-batch completed a logged step; others are not read, because reading blocks the device."""
     every: int = trainer.log_every_n_steps  # type: ignore[attr-defined]
     return ends_step(trainer) and trainer.global_step % every == 0
 
 
 def most_confident(batches: Iterable[Iterable[Verdict]]) -> list[Verdict]:
-    """One verdict for each question, the most confident one; of equals, the first."""
+    """The most confident verdict on each question; the first of equals."""
     best: dict[str, Verdict] = {}
     for verdict in (verdict for batch in batches for verdict in batch):
         rival = best.get(verdict.question)

@@ -1,6 +1,6 @@
-"""What training on XLA devices needs beyond Lightning's own: TPUs, and torch-xla's processor, which tests use.
+"""Training on XLA devices, as far as Lightning does not support it: TPUs, and torch-xla on the CPU for tests.
 
-Nothing here imports torch-xla before it is asked for: it needs an environment of its own (docs/tpu.md).
+torch-xla needs an environment of its own (docs/tpu.md), so it is imported only when used.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _ENVIRONMENT = f"a fresh environment of its own: {install_command('tpu')} (docs/
 def check_xla(hardware: HardwareConfig) -> None:
     """
     Raises:
-        UserError: torch-xla is not here, does not fit this torch, or has no such device.
+        UserError: torch-xla is not installed, does not match this torch, or has no such device.
     """
     if importlib.util.find_spec("torch_xla") is None:
         raise UserError(
             f"hardware={hardware.name} needs torch-xla, which excludes every torch but 2.9: make {_ENVIRONMENT}; "
             "or use hardware=cpu"
         )
-    if hardware.accelerator == "xla_cpu":
-        _check_processor(hardware)
+    if hardware.accelerator == "xla_cpu" and os.environ.setdefault("PJRT_DEVICE", "CPU") != "CPU":
+        raise UserError(f"hardware={hardware.name} needs PJRT_DEVICE=CPU, and it is {os.environ['PJRT_DEVICE']}")
     try:
         import torch_xla  # noqa: F401
     except ImportError as error:
@@ -52,44 +52,44 @@ def check_xla(hardware: HardwareConfig) -> None:
         ) from error
     if hardware.accelerator == "tpu" and not XLAAccelerator.is_available():
         raise UserError(f"hardware={hardware.name} needs a TPU, and none is attached to this machine; use hardware=cpu")
-    found, needed = xla_devices(hardware.accelerator), hardware.devices or 1
-    if needed not in (1, found):
+    devices, needed = xla_devices(hardware.accelerator), hardware.devices or 1
+    if needed not in (1, devices):
         raise UserError(
-            f"hardware={hardware.name} needs {needed} XLA devices, and this machine has {found}; torch-xla works with "
-            f"one or all: set hardware.devices to 1 or {found}"
+            f"hardware={hardware.name} needs {needed} XLA devices, and this machine has {devices}; torch-xla works "
+            f"with one or all: set hardware.devices to 1 or {devices}"
         )
 
 
 def xla_devices(accelerator: str) -> int:
-    """How many of them this machine has."""
+    """The number of XLA devices of this machine."""
     return (XLAProcessor if accelerator == "xla_cpu" else XLAAccelerator).auto_device_count()
 
 
 def start_xla(cache: Path) -> None:
-    """Keep compiled programs in a folder, for the next process; must come before the first use of a device.
+    """Keep compiled programs in a folder for later processes; must run before the first use of a device.
 
-    The runtime reads both from the environment, and so do the processes that it starts.
+    The runtime and the processes it starts read the folder from the environment.
     """
     os.environ.setdefault("XLA_PERSISTENT_CACHE_PATH", str(cache / "xla"))
 
 
 def seed_xla(seed: int) -> None:
-    """Seed the generator of the current device: ``torch.manual_seed`` does not reach it."""
+    """Seed the generator of the current device, which ``torch.manual_seed`` does not."""
     import torch_xla
 
     torch_xla.manual_seed(seed % 2**31)
 
 
-def gather_objects(own: Any) -> list[Any]:
-    """What each replica has, by rank."""
+def gather_objects(value: Any) -> list[Any]:
+    """Collect a value from each replica, by rank."""
     import torch_xla.core.xla_model as xm
 
-    sent = xm.rendezvous("objects", pickle.dumps(own))
-    return [pickle.loads(other) for other in sent]  # noqa: S301  (of the replicas of this run)
+    values = xm.rendezvous("objects", pickle.dumps(value))
+    return [pickle.loads(pickled) for pickled in values]  # noqa: S301  (from the replicas of this run)
 
 
 class XLAProcessor(XLAAccelerator):
-    """torch-xla's own processor: ``PJRT_DEVICE=CPU``, with ``CPU_NUM_DEVICES`` devices."""
+    """torch-xla on the CPU: ``PJRT_DEVICE=CPU``, with ``CPU_NUM_DEVICES`` devices."""
 
     @staticmethod
     def auto_device_count() -> int:  # type: ignore[override]
@@ -108,7 +108,7 @@ class XLAProcessor(XLAAccelerator):
         return [torch.device("xla", number) for number in range(devices)]
 
     def get_device_stats(self, device: Any) -> dict[str, Any]:
-        """The processor has no memory of its own to tell of."""
+        """Nothing: the CPU has no memory of its own."""
         return {}
 
     @staticmethod
@@ -117,9 +117,9 @@ class XLAProcessor(XLAAccelerator):
 
 
 class MixedPrecision(XLAPrecision):
-    """Products in bf16, weights and the optimizer's state in 32 bits, as elsewhere; Lightning has no such for XLA.
+    """Mixed precision for XLA: products in bf16, weights and optimizer state in float32.
 
-    Its ``bf16-true`` turns all numbers into bf16, the optimizer's too, and its ``16-true`` changes nothing.
+    Lightning has none for XLA: its ``bf16-true`` converts the optimizer state too, its ``16-true`` does nothing.
     """
 
     def __init__(self) -> None:
@@ -134,17 +134,17 @@ class MixedPrecision(XLAPrecision):
 
 @functools.total_ordering
 class _ThreadRank:
-    """An int that is the rank of the calling thread's replica; of other threads the lowest one known."""
+    """An int with the rank of the calling thread's replica; for other threads, the lowest rank set."""
 
     def __init__(self) -> None:
-        self._own, self._known = threading.local(), [0]
+        self._of_thread, self._ranks = threading.local(), list[int]()
 
     def set(self, rank: int) -> None:
-        self._own.rank = rank
-        self._known.append(rank)
+        self._of_thread.rank = rank
+        self._ranks.append(rank)
 
     def __int__(self) -> int:
-        return int(getattr(self._own, "rank", min(self._known[1:], default=0)))
+        return int(getattr(self._of_thread, "rank", min(self._ranks, default=0)))
 
     __index__ = __int__
 
@@ -165,14 +165,14 @@ _rank = _ThreadRank()
 
 
 class Replicas(XLAStrategy):
-    """Lightning's strategy for several devices where two of them are threads of one process, as on TPU v2 and v3.
+    """Lightning's strategy for devices that are threads of one process, two by two on TPU v2 and v3.
 
-    Lightning keeps one rank a process: the last thread's, so that no logger may be left that writes. Batches go to
-    their device as on one device alone, for Lightning's loader for XLA cannot take ours apart. Sums over the replicas
-    are part of the program, where Lightning's make it wait.
+    Lightning keeps one rank for each process, the last thread's, so a process may have no rank that logs. Batches move
+    to their device as on a single device, because Lightning's XLA loader cannot split ours. Sums over the replicas
+    are part of the compiled program; Lightning's block.
 
     Args:
-        expected: how many replicas the batch was divided among.
+        expected: number of replicas that the batch was divided among.
     """
 
     def __init__(self, expected: int) -> None:
@@ -201,9 +201,9 @@ class Replicas(XLAStrategy):
 
 
 class SyncEachBatch(pl.Callback):
-    """Cuts the graph after each micro-batch; else all of an optimizer step would be one program, as large as they.
+    """Cut the graph after each micro-batch; otherwise an optimizer step would be one large program.
 
-    And before the first one: the optimizer's state would be made in its program, and the second need another.
+    Also before the first one, whose program would otherwise create the optimizer state and differ from the second.
     """
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -221,8 +221,8 @@ def trainer_arguments(on_processor: bool, devices: int, replicas: int, precision
     """Arguments of ``pl.Trainer`` for XLA devices; the runtime knows how many machines there are.
 
     Args:
-        on_processor: use torch-xla's processor, not a TPU.
-        devices: per machine; replicas: over all machines, 1 where a single device works alone.
+        on_processor: use torch-xla on the CPU, not a TPU.
+        devices: on each machine; replicas: on all machines together, 1 for a single device.
     """
     return {
         "accelerator": XLAProcessor() if on_processor else "tpu",
@@ -230,8 +230,3 @@ def trainer_arguments(on_processor: bool, devices: int, replicas: int, precision
         "strategy": Replicas(replicas) if replicas > 1 else "auto",
         "plugins": [MixedPrecision()] if precision == "bf16-mixed" else None,
     }
-
-
-def _check_processor(hardware: HardwareConfig) -> None:
-    if os.environ.setdefault("PJRT_DEVICE", "CPU") != "CPU":
-        raise UserError(f"hardware={hardware.name} needs PJRT_DEVICE=CPU, and it is {os.environ['PJRT_DEVICE']}")
