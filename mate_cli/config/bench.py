@@ -25,7 +25,9 @@ class GridConfig:
     sizes: list[str] = key(["minilm"], "width, heads and feed-forward width of the encoder", choices=SIZES)
     lengths: list[int] = key([2048], "tokens of an example", low=64)
     batches: list[int] = key([1], "examples of a batch", low=1)
-    layouts: list[str] = key(["grid"], "6 or 4 columns, 6 rows, square, a single column, or tables of unequal length", choices=LAYOUTS)
+    layouts: list[str] = key(
+        ["grid"], "6 or 4 columns, 6 rows, square, a single column, or tables of unequal length", choices=LAYOUTS
+    )
     modes: list[str] = key(["forward"], "forward alone, or forward and backward", choices=MODES)
     dtypes: list[str] = key(["fp32"], "arithmetic of the encoder", choices=DTYPES)
     measures: list[str] = key(["speed", "flops", "memory"], "what is measured", choices=MEASURES)

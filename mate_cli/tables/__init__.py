@@ -1,1 +1,1 @@
-"""Tables, questions, and the data formats they are read from. Imports no torch."""
+"""Tables, questions and answers: reading, searching, generating. Nothing here imports torch."""

@@ -22,16 +22,16 @@ class Format(Protocol):
     def LAYOUT(self) -> ReleaseLayout: ...
 
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
-        """The files that decide the examples of a split; some may not exist."""
+        """Return the files that decide the examples of a split; some may not exist."""
         ...
 
     def read_split(self, data_dir: Path, split: str) -> Split:
-        """The split; examples about one table share its ``Table`` object."""
+        """Read the split; examples about one table share its ``Table`` object."""
         ...
 
 
 FORMATS: dict[str, Format] = {
-    "sample": hybridqa,  # is generated in HybridQA's layout
+    "sample": hybridqa,  # generated in HybridQA's layout
     "hybridqa": hybridqa,
     "sqa": sqa,
     "wtq": wtq,
@@ -68,7 +68,7 @@ def split_of(questions: Path) -> tuple[str, Path, str]:
     """Return the format, the data folder and the split of a file of questions, by its place in a release.
 
     Raises:
-        UserError: no release has it there.
+        UserError: it is not a file of questions in any layout.
     """
     path = questions.expanduser().resolve()
     for name, data_format in FORMATS.items():

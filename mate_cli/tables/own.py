@@ -1,7 +1,7 @@
-"""Reads questions on tables of a user's own: train.csv, dev.csv and test.csv in one folder, those that there are.
+"""Read questions about a user's own tables: train.csv, dev.csv and test.csv in one folder, each of them optional.
 
-Their first line names the columns: ``question``, ``table`` (a file in the folder, in any format that ``mate predict``
-reads), ``answer`` (texts of cells or a number, several joined by |), and, where one likes, ``id``.
+The first line names the columns: ``question``, ``table`` (a file in the folder, in any format that ``mate predict``
+reads), ``answer`` (texts of cells or a number, several joined by |), and optionally ``id``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.split import ReleaseLayout, Split, file_below
@@ -30,11 +29,11 @@ _LAYOUT = ReleaseLayout(
 
 @dataclass(frozen=True)
 class OwnFormat:
-    """Reads the questions of a folder.
+    """The format of such a folder.
 
     Attributes:
-        alternatives: each cell with an answer is a candidate by itself, as where one cell is chosen; else the cells
-            are those of all answers together, and an answer that stands in several cells teaches nothing in ``train``.
+        alternatives: whether each cell with an answer is a candidate by itself, as for choosing one cell. Otherwise the
+            cells of all answers together are the target, and an answer in several cells gives no target in ``train``.
     """
 
     alternatives: bool
@@ -44,68 +43,63 @@ class OwnFormat:
         return _LAYOUT
 
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
-        """The file of the questions, then those of the tables that it names."""
+        """Return the file of the questions, then the files of the tables that it names."""
         path = _LAYOUT.question_file(data_dir, split)
-        names = _names(_records(path))
+        names = _table_names(_records(path))
         return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
 
     def read_split(self, data_dir: Path, split: str) -> Split:
         """Read one split; each table is read once, and a question whose table is missing is counted and left out.
 
         Raises:
-            UserError: a file is broken, a table is not in the folder, or a question has no answer or another's id.
+            UserError: a file is broken, a table lies outside the folder, or a question has no answer or a used id.
         """
         records = list(_records(_LAYOUT.question_file(data_dir, split)))
-        tables = {name: _read_table(data_dir, name, where) for name, where in _names(records).items()}
+        tables = {name: _read_table(data_dir, name, where) for name, where in _table_names(records).items()}
         examples: dict[str, Example] = {}
         problems: dict[str, str] = {}
         for number, (where, record) in enumerate(records, start=1):
-            if (table := tables[record["table"]]) is None:
+            if (entry := tables[record["table"]]) is None:
                 continue
             name, answers = record.get("id") or f"{split}-{number}", _answers(record["answer"], where)
             if name in examples:
-                raise UserError(f"{where}, column 'id': {shown(name)} is another question's already")
-            found = self._supervision(table.finder, answers, strict=split == "train")
+                raise UserError(f"{where}, column 'id': {shown(name)} is the id of another question")
+            table, finder = entry
+            if self.alternatives:
+                target = Supervision(finder.every_cell(answers))
+            else:
+                target = finder.find(answers, strict=split == "train")
             examples[name] = Example(
-                name, record["question"], table.table, answers, candidates=found.cells, value=found.value
+                name, record["question"], table, answers, candidates=target.cells, value=target.value
             )
-            if found.problem:
-                problems[name] = found.problem
+            if target.problem:
+                problems[name] = target.problem
         return Split(tuple(examples.values()), len(records) - len(examples), len(records), problems)
-
-    def _supervision(self, finder: SupervisionFinder, answers: tuple[str, ...], strict: bool) -> Supervision:
-        return Supervision(finder.every_cell(answers)) if self.alternatives else finder.find(answers, strict)
-
-
-class _Read(NamedTuple):
-    table: Table
-    finder: SupervisionFinder
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     for where, record in read_records(path, _COLUMNS, _DIALECT):
-        plain = {name: text.strip() for name, text in record.items()}
+        stripped = {name: text.strip() for name, text in record.items()}
         for column in _COLUMNS:
-            if not plain[column]:
+            if not stripped[column]:
                 raise UserError(f"{where}: column {column!r} is empty")
-        yield where, plain
+        yield where, stripped
 
 
-def _names(records: Iterable[tuple[str, dict[str, str]]]) -> dict[str, str]:
-    """The tables that are asked about, each with where it is named first."""
+def _table_names(records: Iterable[tuple[str, dict[str, str]]]) -> dict[str, str]:
+    """Return the names of the tables, each with the place that names it first."""
     names: dict[str, str] = {}
     for where, record in records:
         names.setdefault(record["table"], f"{where}, column 'table'")
     return names
 
 
-def _read_table(data_dir: Path, name: str, where: str) -> _Read | None:
-    """The table; None where its file is not there."""
+def _read_table(data_dir: Path, name: str, where: str) -> tuple[Table, SupervisionFinder] | None:
     path = file_below(data_dir, name, where)
     if not path.is_file():
         return None
     table = replace(read_table(path), id=name)
-    return _Read(table, SupervisionFinder(table))
+    return table, SupervisionFinder(table)
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:

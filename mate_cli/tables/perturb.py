@@ -1,9 +1,9 @@
-"""Tables arranged otherwise, or with rows that do not matter: what the answer to a question should not depend on."""
+"""Perturb tables without changing the answers: shuffle rows or columns, or add rows of other tables."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, get_args
@@ -16,13 +16,13 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """What is done to each table of a split, the same for the same seed.
+    """A change of each table of a split, the same for the same seed.
 
     Attributes:
-        kind: ``rows`` and ``columns`` are shuffled, the body's rows and whole columns; ``distractors`` puts rows of
-            other tables of the split between the table's own. They come from tables as wide, or else nearly so, and
-            speak of something else: rows made of the table's own values would say new things about what is asked.
-        share: how many rows ``distractors`` adds, as a share of the table's own; at least one.
+        kind: ``rows`` and ``columns`` shuffle the body's rows or whole columns; ``distractors`` inserts rows of other
+            tables of the split, preferably of the same width. These are about something else: rows made of the table's
+            own values would add facts about the question.
+        share: number of rows that ``distractors`` adds, relative to the table's own; at least one.
     """
 
     kind: Kind
@@ -32,11 +32,11 @@ class Perturbation:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A perturbed table, and where its rows and columns were before.
+    """A perturbed table with the origin of its rows and columns.
 
     Attributes:
-        rows: of each row its number before, None of an added one; columns: of each column its number before.
-        passages: what its cells link to.
+        rows: original number of each row, None if added; columns: original number of each column.
+        passages: link -> text, for its cells.
     """
 
     table: Table
@@ -46,16 +46,16 @@ class Arrangement:
 
     @property
     def is_new(self) -> bool:
-        """Whether anything is elsewhere or added; a table of one row has no other order of rows."""
+        """Whether the table differs from the original; a table of one row has no other order of rows."""
         return self.rows != tuple(range(len(self.rows))) or self.columns != tuple(range(len(self.columns)))
 
     def origin(self, cell: Coordinate) -> Coordinate | None:
-        """Where a cell was before; None where it was added."""
+        """Return the original place of a cell; None if it was added."""
         row = self.rows[cell[0]]
         return None if row is None else (row, self.columns[cell[1]])
 
     def applied(self, example: Example) -> Example:
-        """The example on this table; its cells go along, its answer stays what it is."""
+        """Return the example on this table, with its cells moved."""
         return replace(
             example,
             table=self.table,
@@ -66,7 +66,7 @@ class Arrangement:
         )
 
     def _places(self, cells: Sequence[Coordinate]) -> tuple[Coordinate, ...]:
-        """Where cells are now, row-major."""
+        """Return the new places of cells, row-major."""
         if not cells:
             return ()
         row_of = {before: now for now, before in enumerate(self.rows)}
@@ -75,10 +75,10 @@ class Arrangement:
 
 
 def arrangements(examples: Sequence[Example], perturbation: Perturbation) -> dict[str, Arrangement]:
-    """The perturbed table of each table of a split, by its id."""
+    """Perturb each table of a split: table id -> arrangement."""
     by_table = {example.table.id: example for example in reversed(examples)}
     donors: dict[int, list[Example]] = {}
-    for example in sorted(by_table.values(), key=lambda own: own.table.id):
+    for example in sorted(by_table.values(), key=lambda example: example.table.id):
         if example.table.rows:
             donors.setdefault(example.table.num_columns, []).append(example)
     return {name: _arranged(example, perturbation, donors) for name, example in by_table.items()}
@@ -90,46 +90,38 @@ def _arranged(example: Example, perturbation: Perturbation, donors: Mapping[int,
     rows, columns = list(range(table.num_rows)), list(range(table.num_columns))
     if kind == "distractors":
         return _with_distractors(example, perturbation.share, generator, donors)
-    _shuffle(rows if kind == "rows" else columns, generator)
+    order = rows if kind == "rows" else columns
+    before = list(order)
+    while len(order) > 1 and order == before:
+        generator.shuffle(order)
     header = tuple(table.header[column] for column in columns)
     body = tuple(tuple(table.rows[row][column] for column in columns) for row in rows)
     return Arrangement(replace(table, header=header, rows=body), tuple(rows), tuple(columns), example.passages)
-
-
-def _shuffle(numbers: list[int], generator: random.Random) -> None:
-    """Another order, in place, of all but equal likelihood; there is none of fewer than two."""
-    before = list(numbers)
-    while len(numbers) > 1 and numbers == before:
-        generator.shuffle(numbers)
 
 
 def _with_distractors(
     example: Example, share: float, generator: random.Random, donors: Mapping[int, list[Example]]
 ) -> Arrangement:
     table = example.table
-    added = _rows_of_others(table, max(1, round(share * table.num_rows)), generator, donors)
+    added = _other_rows(table, max(1, round(share * table.num_rows)), generator, donors)
     rows: list[int | None] = list(range(table.num_rows))
     body, passages = list(table.rows), dict(example.passages)
     for donor, row in added:
         place = generator.randrange(len(body) + 1)
         rows.insert(place, None)
-        body.insert(place, _as_wide(row, table.num_columns))
+        padding = (Cell(""),) * (table.num_columns - len(row))
+        body.insert(place, row[: table.num_columns] + padding)
         passages = {link: donor.passages[link] for cell in row for link in cell.links} | passages
     return Arrangement(replace(table, rows=tuple(body)), tuple(rows), tuple(range(table.num_columns)), passages)
 
 
-def _rows_of_others(
-    table: Table, number: int, generator: random.Random, donors: Mapping[int, list[Example]]
+def _other_rows(
+    table: Table, count: int, generator: random.Random, donors: Mapping[int, list[Example]]
 ) -> list[tuple[Example, tuple[Cell, ...]]]:
-    """So many rows with the examples that they are from, or fewer where the other tables as wide have no more."""
-    for width in sorted(donors, key=lambda own: (abs(own - table.num_columns), -own)):
+    """Draw ``count`` rows with their examples from tables of the nearest width; fewer if these have no more."""
+    for width in sorted(donors, key=lambda width: (abs(width - table.num_columns), -width)):
         others = [donor for donor in donors[width] if donor.table.id != table.id]
         if others:
-            chosen = generator.sample(others, min(number, len(others)))
-            return list(islice(((donor, row) for donor in chosen for row in donor.table.rows), number))
+            chosen = generator.sample(others, min(count, len(others)))
+            return list(islice(((donor, row) for donor in chosen for row in donor.table.rows), count))
     return []
-
-
-def _as_wide(row: Iterable[Cell], columns: int) -> tuple[Cell, ...]:
-    cells = tuple(islice(row, columns))
-    return cells + (Cell(""),) * (columns - len(cells))

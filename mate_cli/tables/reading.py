@@ -1,4 +1,7 @@
-"""What a reader reads: a cell with the passages it links to, as a table of that one cell (spec 4.6, checklist 39)."""
+"""Make examples for the reader: a question on a cell with its linked passages, as a table of that one cell.
+
+Paper section 4.2; docs/notes.md, note 10.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ NOISES: tuple[str, ...] = get_args(Noise)
 
 @dataclass(frozen=True, slots=True)
 class TrainingCells:
-    """Which cells a reader learns from; all four are choices of the release (checklist 45).
+    """The cells that the reader is trained on; all four options are the release's (docs/notes.md, note 10).
 
     Attributes:
-        traced: the cells of the official answer nodes, not those that hold the answer.
-        together: one table of one row that holds all cells of a question, not an example for each.
+        traced: use the cells of the official answer nodes instead of the candidates.
+        together: make one table of one row with all cells of a question, instead of an example per cell.
         skip_ambiguous: leave out questions with several cells.
-        noise: adds as many cells that are not of them: ``full`` from the whole table, ``selective`` from their
-            rows and columns, ``column`` from their columns.
+        noise: add as many wrong cells: ``full`` from the whole table, ``selective`` from the same rows and columns,
+            ``column`` from the same columns.
     """
 
     traced: bool = False
@@ -34,83 +37,80 @@ class TrainingCells:
 
 
 def reading_text(example: Example, cell: Coordinate, input: Input = "both") -> str:
-    """The text of a body cell and, each after " : ", of the passages it links to; or one part of that.
+    """Return the text of a body cell and of its linked passages, joined by " : "; or one of the two.
 
     Raises:
-        KeyError: a passage is not there.
+        KeyError: a passage is missing.
     """
     row, column = cell
-    own = example.table.rows[row][column]
-    passages = [example.passages[link] for link in dict.fromkeys(own.links)]
-    return " : ".join({"both": [own.text, *passages], "table": [own.text], "passages": passages}[input])
+    linked = example.table.rows[row][column]
+    passages = [example.passages[link] for link in dict.fromkeys(linked.links)]
+    return " : ".join({"both": [linked.text, *passages], "table": [linked.text], "passages": passages}[input])
 
 
 def reading_example(example: Example, cell: Coordinate, input: Input = "both") -> Example:
-    """The question on one cell. The cell is its candidate where it is one of the question's."""
+    """Return the question on one cell, which is a candidate if it is one of the question's."""
     return _example(example, [cell], example.candidates, input, f"{cell[0]}-{cell[1]}")
 
 
 def reading_examples(example: Example, input: Input = "both") -> list[Example]:
-    """The question on each of its candidate cells: what a reader is validated and scored on."""
+    """Return the question on each of its candidate cells, to validate and score a reader."""
     return [reading_example(example, cell, input) for cell in example.candidates]
 
 
 def training_examples(example: Example, cells: TrainingCells, input: Input = "both") -> list[Example]:
-    """The examples that a reader learns a question from; none where it has no cell with the answer."""
-    right = example.traced if cells.traced else example.candidates
-    if not right or (cells.skip_ambiguous and len(right) > 1):
+    """Return the training examples of a question; none if it has no cell with the answer."""
+    answers = example.traced if cells.traced else example.candidates
+    if not answers or (cells.skip_ambiguous and len(answers) > 1):
         return []
     random = np.random.RandomState(release_seed(f"{example.id}/0-0"))
-    chosen = [*right, *noisy_cells(example.table, right, cells.noise, random)]
+    chosen = [*answers, *noisy_cells(example.table, answers, cells.noise, random)]
     random.shuffle(chosen)
     if cells.together:
-        return [_example(example, chosen, right, input, "all")]
-    return [_example(example, [cell], right, input, f"{cell[0]}-{cell[1]}") for cell in dict.fromkeys(chosen)]
+        return [_example(example, chosen, answers, input, "all")]
+    return [_example(example, [cell], answers, input, f"{cell[0]}-{cell[1]}") for cell in dict.fromkeys(chosen)]
 
 
 def noisy_cells(
-    table: Table, right: Sequence[Coordinate], noise: Noise, random: np.random.RandomState
+    table: Table, answers: Sequence[Coordinate], noise: Noise, random: np.random.RandomState
 ) -> list[Coordinate]:
-    """As many other cells as there are right ones, each once where there are enough; the release's choice."""
-    space = _noise_space(table, right, noise)
-    if not space:
-        return []
-    return [space[i] for i in random.choice(len(space), len(right), replace=len(space) < len(right))]
-
-
-def release_seed(text: str) -> int:
-    """The seed that the release makes of an id."""
-    return int(hashlib.sha256(repr(text).encode()).hexdigest(), 16) % (2**32 - 1)
-
-
-def question_id(reading_id: str) -> str:
-    """The id of the question that a reading example asks."""
-    return reading_id.rsplit("/", 1)[0]
-
-
-def _noise_space(table: Table, right: Sequence[Coordinate], noise: Noise) -> list[Coordinate]:
-    rows, columns = {row for row, _ in right}, {column for _, column in right}
-    allowed = {
+    """Draw as many wrong cells as there are answers, as the release does: without replacement if there are enough."""
+    rows, columns = {row for row, _ in answers}, {column for _, column in answers}
+    is_eligible = {
         "none": lambda row, column: False,
         "full": lambda row, column: True,
         "selective": lambda row, column: row in rows or column in columns,
         "column": lambda row, column: column in columns,
     }[noise]
     cells = ((row, column) for row in range(table.num_rows) for column in range(table.num_columns))
-    return [cell for cell in cells if cell not in right and allowed(*cell)]
+    eligible = [cell for cell in cells if cell not in answers and is_eligible(*cell)]
+    if not eligible:
+        return []
+    chosen = random.choice(len(eligible), len(answers), replace=len(eligible) < len(answers))
+    return [eligible[number] for number in chosen]
+
+
+def release_seed(text: str) -> int:
+    """Return the release's seed for an id."""
+    return int(hashlib.sha256(repr(text).encode()).hexdigest(), 16) % (2**32 - 1)
+
+
+def question_id(reading_id: str) -> str:
+    """Return the id of the question of a reading example."""
+    return reading_id.rsplit("/", 1)[0]
 
 
 def _example(
-    example: Example, cells: Sequence[Coordinate], right: Sequence[Coordinate], input: Input, name: str
+    example: Example, cells: Sequence[Coordinate], answers: Sequence[Coordinate], input: Input, name: str
 ) -> Example:
-    """The question on a table of one row with these cells."""
+    """Return the question on a table of one row with these cells."""
     row = tuple(Cell(reading_text(example, cell, input)) for cell in cells)
     return Example(
         id=f"{example.id}/{name}",
         question=example.question,
         table=Table(example.table.id, (Cell(""),) * len(row), (row,), example.table.title),
         answers=example.answers,
-        candidates=tuple((0, number) for number, cell in enumerate(cells) if cell in right),
+        candidates=tuple((0, number) for number, cell in enumerate(cells) if cell in answers),
         subset=example.subset,
         reasoning=example.reasoning,
     )

@@ -1,9 +1,8 @@
-"""Where the four data sets are officially to be had, pinned: each file by its revision and its SHA-256.
+"""Official addresses of the four data sets; each file is pinned by its revision and SHA-256.
 
-The checksums are published ones. Those of the SQA, WikiTableQuestions and TabFact archives, of the archive of
-WikiTables-WithLinks and of HybridQA's test.json are what Hugging Face's ``datasets`` recorded when it fetched these
-addresses (dataset_infos.json of msr_sqa, wikitablequestions, tab_fact, hybrid_qa). Those of HybridQA's traced questions
-and of its reference stand in one public reproduction alone, and are of the same commit.
+The checksums are published ones. Those of the four archives and of HybridQA's test.json were recorded by Hugging Face's
+``datasets`` when it fetched these addresses (dataset_infos.json of msr_sqa, wikitablequestions, tab_fact, hybrid_qa).
+Those of HybridQA's traced questions and reference come from one public reproduction of the same commit.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ _TABFACT = "948b5560e2f7f8c9139bd91c7f093346a2bb56a8"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of a release, and where it goes.
+    """A file of a release and its destination.
 
     Attributes:
-        name: among the downloads and at a mirror.
-        size: in bytes, where published.
-        to: below the folder of the data, the folder that an archive is unpacked into, or the file.
-        root: the folder within a zip archive that holds the release; None: the file is none.
-        parts: files and folders of an archive, below its root, that are unpacked.
+        name: file name among the downloads and at a mirror.
+        size: in bytes, if published.
+        to: path below the data folder: the file, or the folder to unpack an archive into.
+        root: folder of the release in a zip archive; None for other files.
+        parts: files and folders of the archive to unpack, below its root.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A data set as it is fetched: a name for its revision, its licence, its files."""
+    """A data set to fetch: name of its revision, licence, files."""
 
     revision: str
     licence: str

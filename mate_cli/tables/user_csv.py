@@ -1,4 +1,4 @@
-"""Reads a user's own table from a CSV file."""
+"""Read a user's own table from a CSV file."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.user_limits import MAX_BYTES, check_size
 
 _MAX_LINE = 1 << 20
-_DELIMITERS = ("\t", ";", ",")  # where several fit, a comma is more likely to stand inside a number
+_DELIMITERS = ("\t", ";", ",")  # in a tie, a comma is more likely to be part of a number
 _LINES_TO_SNIFF = 20
 
 
 def read_csv(path: Path) -> Table:
-    """A table from a CSV file in UTF-8 whose fields are parted by commas, semicolons or tabs.
+    """Read a UTF-8 CSV file with fields separated by commas, semicolons or tabs.
 
-    The first row is the header; headers may be empty or repeat. Blank lines are passed over.
+    The first row is the header; headers may be empty or repeat. Blank lines are skipped.
 
     Raises:
-        UserError: the file cannot be read or is no UTF-8 text; it has no header or no row; a row is not as
-            wide as the header; it is too large (found without reading the rest).
+        UserError: the file cannot be read or is not UTF-8; it has no header or no row; a row is not as wide as the
+            header; it is too large (found without reading the rest).
     """
     try:
         with path.open("rb") as file:
@@ -37,7 +37,7 @@ def read_csv(path: Path) -> Table:
 
 
 def _rows(file: BinaryIO, path: Path) -> list[tuple[Cell, ...]]:
-    """The header and the rows, all of one width."""
+    """Return the header and the rows, all of one width."""
     lines = _lines(file, path)
     first = list(islice(lines, _LINES_TO_SNIFF))
     records = csv.reader(chain(first, lines), delimiter=_delimiter(first), strict=True)
@@ -61,7 +61,7 @@ def _rows(file: BinaryIO, path: Path) -> list[tuple[Cell, ...]]:
 
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
-    """The lines of the file as text; what is no text is reported with its line."""
+    """Yield the lines of the file as text; errors name the line."""
     number = size = 0
     while raw := file.readline(_MAX_LINE):
         number, size = number + 1, size + len(raw)
@@ -79,7 +79,7 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
 
 
 def _delimiter(lines: list[str]) -> str:
-    """The delimiter by which most of the first lines are as wide as the header; of equals, the widest."""
+    """Choose the delimiter that makes most of the first lines as wide as the header; in a tie, the widest."""
 
     def fitness(delimiter: str) -> tuple[bool, int, int]:
         widths = _widths(lines, delimiter) or [0]

@@ -1,12 +1,12 @@
-"""Reads a user's own table from an HTML page, a saved Wikipedia page for instance.
+"""Read a user's own table from an HTML page, for instance a saved Wikipedia page.
 
-Of several tables it is the one with the most cells. Its header is what ``<thead>`` holds, or else the first rows that
-are all ``<th>``, or else the first row; of several header rows, a column joins its texts. A cell that spans rows or
-columns stands in each of them. Tags go, a line break is a blank; rows without any text go too.
+Of several tables the one with the most cells is read. Its header is ``<thead>``, otherwise the first rows of only
+``<th>``, otherwise the first row; several header rows are joined per column. A cell that spans rows or columns is
+repeated in each of them. Tags and rows without text are dropped, a line break is a blank.
 
-Python's own parser does it: ``pandas.read_html`` over lxml makes 1200 of "1,200", puts a cell that hangs behind a short
-row in the wrong column, runs the texts of scripts and of inner tables into cells, knows no caption and no
-``rowspan=0``, and fails on a span that is no number.
+Python's own parser is used because ``pandas.read_html`` over lxml reads "1,200" as 1200, misplaces cells that span
+rows beside short rows, mixes texts of scripts and inner tables into cells, ignores captions and ``rowspan=0``, and
+fails on a span that is not a number.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _SILENT = ("script", "style")
 
 
 def read_html(path: Path) -> Table:
-    """The largest table of an HTML page in UTF-8.
+    """Read the largest table of a UTF-8 HTML page.
 
     Raises:
-        UserError: it cannot be read or is too large, or there is no table with a row below its header.
+        UserError: it cannot be read or is too large, or has no table with a row below its header.
     """
     parser = _Parser()
     try:
         parser.feed(read_text(path, MAX_BYTES))
         tables = parser.finished()
-    except (AssertionError, ValueError) as error:  # a section of SGML, a character's number of thousands of digits
-        raise UserError(f"{path}: not HTML that can be read ({error}); save the page from a browser again") from error
+    except (AssertionError, ValueError) as error:  # an SGML section, a character reference of thousands of digits
+        raise UserError(f"{path}: cannot be read as HTML ({error}); save the page from a browser again") from error
     if not any(table.size for table in tables):
-        raise UserError(f"{path}: there is no <table> with cells in this page")
+        raise UserError(f"{path}: no <table> with cells in this page")
     return _table(path, max(tables, key=lambda table: table.size))
 
 
@@ -57,7 +57,7 @@ class _Cell:
 
 @dataclass(slots=True)
 class _Table:
-    """A table as its tags come; ``text`` is where what is read next belongs."""
+    """A table while its tags are read; the next text belongs to ``text``."""
 
     rows: list[tuple[bool, list[_Cell]]] = field(default_factory=list)
     caption: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Table:
 
 
 class _Parser(HTMLParser):
-    """Collects the tables of a page; one inside another is a table of its own."""
+    """Collects the tables of a page; a table inside another one is separate."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,8 +103,8 @@ class _Parser(HTMLParser):
         self._silent = False
 
     def finished(self) -> list[_Table]:
-        # Not ``close``, which looks through all that follows an unclosed tag for each one: minutes for 100 kB of "<a ".
-        # What is left is a tag or a comment without an end, or a text with "&" that it waits for more of.
+        # Not ``close``, which scans the rest of the page for each unclosed tag: minutes for 100 kB of "<a ". What is
+        # left is an unclosed tag or comment, or a text with "&" whose end the parser waits for.
         if not self.rawdata.startswith("<"):
             self.handle_data(unescape(self.rawdata))
         return self._closed + self._open
@@ -144,8 +144,8 @@ def _table(path: Path, table: _Table) -> Table:
 
 
 def _grid(path: Path, table: _Table) -> Iterator[list[str]]:
-    """The texts of each row that has cells, those that span several repeated."""
-    hanging: dict[int, tuple[int, str]] = {}  # column -> in how many more rows the cell above stands, and its text
+    """Yield the texts of each row that has cells, with the texts of spanning cells repeated."""
+    hanging: dict[int, tuple[int, str]] = {}  # column -> in how many more rows the cell above continues, and its text
     size = 0
     for cells in filter(None, (cells for _, cells in table.rows)):
         row: list[str] = []
@@ -164,7 +164,7 @@ def _grid(path: Path, table: _Table) -> Iterator[list[str]]:
 
 
 def _span(attributes: dict[str, str | None], name: str) -> int:
-    """How many rows or columns a cell spans; 0 rows are all that follow, as the standard has it."""
+    """Return the number of rows or columns that a cell spans; 0 rows mean all that follow (HTML standard)."""
     digits = (attributes.get(name) or "1").strip()
     span = int(digits) if digits.isdecimal() and len(digits) < 6 else 1
     if span == 0:

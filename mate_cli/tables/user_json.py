@@ -1,10 +1,10 @@
-"""Reads a user's own table from a JSON file, in one of three shapes.
+"""Read a user's own table from a JSON file, in one of three shapes.
 
-- a list of objects, one a row: the header is their keys, in the order in which they first come
+- a list of objects, one per row: the header is their keys, in order of first appearance
 - a list of lists: the first is the header
 - an object with ``header``, a list, and ``rows``, a list of lists
 
-What is null, not a number or not there is an empty cell.
+Null, NaN and missing values are empty cells.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _SHAPES = "a list of objects, a list of lists or {header, rows}"
 
 
 def read_json_table(path: Path) -> Table:
-    """A table from a JSON file in UTF-8.
+    """Read a UTF-8 JSON file.
 
     Raises:
-        UserError: it cannot be read, is of another shape, a cell is no text and no number, or it is too large.
+        UserError: it cannot be read, has another shape, a cell is neither text nor number, or it is too large.
     """
     return json_table(read_json(path, MAX_BYTES), path)
 
 
 def json_table(content: Any, path: Path) -> Table:
-    """The table that the content of a JSON file, or of a part of it, is.
+    """Convert the content of a JSON file, or of a part of it, to a table.
 
     Args:
-        path: names the table, and the file in messages.
+        path: name of the table, and of the file in errors.
 
     Raises:
-        UserError: it is of another shape, a cell is no text and no number, or it is too large.
+        UserError: it has another shape, a cell is neither text nor number, or it is too large.
     """
     if isinstance(content, dict):
         table = JsonObject(content, str(path))

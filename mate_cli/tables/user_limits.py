@@ -1,4 +1,4 @@
-"""What a user's table may hold, whatever the format of its file."""
+"""Size limits of a user's table, in any file format."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MAX_BYTES = 1 << 25
 
 
 def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
-    """The table of a file, as wide everywhere as its header; blanks around its texts go.
+    """Build the table of a file and strip its texts.
 
     Raises:
-        UserError: it has no column or no row, too many, or a row of another width.
+        UserError: it has no column or no row, too many, or a row of another width than the header.
     """
     if not header:
         raise UserError(f"{path}: the table has no columns")
@@ -34,14 +34,14 @@ def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], t
 
 
 def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> None:
-    """Make sure that a table is not too large, before its cells are made.
+    """Check that a table is not too large, before its cells are built.
 
     Args:
         rows: without the header.
-        cells: where they are more than rows times columns.
+        cells: if they are more than rows times columns.
 
     Raises:
-        UserError: it is.
+        UserError: it is too large.
     """
     cells = max(cells, rows * columns)
     sizes = {"rows": (rows, MAX_ROWS), "columns": (columns, MAX_COLUMNS), "cells": (cells, MAX_CELLS)}

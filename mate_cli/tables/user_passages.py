@@ -1,8 +1,7 @@
-"""Passages beside a user's CSV file, for ``mate predict``.
+"""Read passages beside a user's table, for ``mate predict``.
 
-The passages are one JSON object, {key: passage}. A cell links to them as in a wiki: ``[[key]]`` stands for the words
-of the key and links to its passage, ``[[key|words]]`` shows other words. Both may stand among other text, and a
-cell may link several times; the markup itself is no part of the cell's text.
+The passages are one JSON object, {key: passage}. A cell links to them as in a wiki: ``[[key]]`` shows the key and links
+to its passage, ``[[key|words]]`` shows other words. A cell may have other text and several links.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 
 
 def read_passages(path: Path) -> dict[str, str]:
-    """key -> passage.
+    """Read key -> passage.
 
     Raises:
         UserError: the file cannot be read, or is not an object of texts.
@@ -29,21 +28,21 @@ def read_passages(path: Path) -> dict[str, str]:
 
 
 def linked(table: Table) -> Table:
-    """The table with the links that its cells' texts name, header included."""
+    """Return the table with the links in its cells' texts parsed, header included."""
     rows = tuple(tuple(_linked(cell) for cell in row) for row in table.rows)
     return Table(table.id, tuple(_linked(cell) for cell in table.header), rows, table.title)
 
 
 def matched_passages(path: Path, passages: dict[str, str], table: Table) -> tuple[dict[str, str], list[str]]:
-    """The passages that the table links to, and the keys that no cell names.
+    """Return the passages that the table links to, and the keys that no cell links to.
 
     Raises:
-        UserError: a cell links to a passage that is not there.
+        UserError: a cell links to a missing passage.
     """
-    lacking = [f"{key!r} ({where})" for where, key in _links(table) if key not in passages]
-    if lacking:
-        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        raise UserError(f"{path}: no passage for the link {lacking[0]}{more}; add it, or take the brackets away")
+    missing = [f"{key!r} ({where})" for where, key in _links(table) if key not in passages]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise UserError(f"{path}: no passage for the link {missing[0]}{more}; add it, or remove the brackets")
     used = {key: passages[key] for _, key in _links(table)}
     return used, [key for key in passages if key not in used]
 
@@ -58,7 +57,7 @@ def _words(link: re.Match[str]) -> str:
 
 
 def _links(table: Table) -> Iterable[tuple[str, str]]:
-    """Where each link stands, in words, and its key."""
+    """Yield the place of each link, in words, and its key."""
     for number, row in enumerate((table.header, *table.rows)):
         place = f"row {number - 1}" if number else "the header"
         for column, cell in zip(table.header, row, strict=True):

@@ -23,7 +23,7 @@ _FILES = {
 
 
 def read_table(path: Path) -> Table:
-    """The table of a file; a name without an ending is a CSV file's.
+    """Read the table of a file; a name without an ending means CSV.
 
     Raises:
         UserError: the ending is another one, or the file is broken.

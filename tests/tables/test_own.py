@@ -92,7 +92,7 @@ def test_a_wrong_line_is_named(line: str, wrong: str, folder: Path) -> None:
 
 def test_an_id_twice_and_a_missing_column_are_named(folder: Path) -> None:
     (folder / "dev.csv").write_text("id,question,table,answer\na,b,cities.csv,800\na,c,cities.csv,800\n")
-    with pytest.raises(UserError, match="line 3, column 'id': 'a' is another question's already"):
+    with pytest.raises(UserError, match="line 3, column 'id': 'a' is the id of another question"):
         CELLS.read_split(folder, "dev")
     (folder / "dev.csv").write_text("question,table\nb,cities.csv\n")
     with pytest.raises(UserError, match="column 'answer' is missing; the first line names question, table"):

@@ -140,8 +140,8 @@ def test_values_of_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.html", "<p>no table", "there is no <table> with cells in this page"),
-        ("t.html", "<table><tr></tr></table>", "there is no <table> with cells in this page"),
+        ("t.html", "<p>no table", "no <table> with cells in this page"),
+        ("t.html", "<table><tr></tr></table>", "no <table> with cells in this page"),
         ("t.html", "<table><tr><th>a</th></tr></table>", "no rows below the header"),
         ("t.html", "<table><tr><td colspan=2000>a</td></tr></table>", "more than 1024 columns"),
         ("t.html", b"<table>\xe9", "not UTF-8 at byte 7; save it as UTF-8"),
