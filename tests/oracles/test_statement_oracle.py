@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from mate_cli.tables.statements.execute import compare, evaluate, format_number, holds
 from mate_cli.tables.statements.grammar import (
     Aggregation,
     Comparator,
@@ -18,6 +17,10 @@ from mate_cli.tables.statements.grammar import (
     Expression,
     Query,
     Statement,
+    compare,
+    evaluate,
+    format_number,
+    holds,
 )
 from mate_cli.tables.table import Cell, Table
 

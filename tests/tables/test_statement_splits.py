@@ -73,7 +73,7 @@ def test_opposite_tables_come_with_the_same_statements(folder):
 @pytest.mark.parametrize("name", KINDS)
 def test_statements_are_the_same_whenever_they_are_made(name, folder):
     before = statements(name, folder)
-    splits._made.cache_clear()
+    splits._generate.cache_clear()
     assert statements(name, folder) == before
 
 

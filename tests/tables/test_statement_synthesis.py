@@ -10,9 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mate_cli.tables.statements.execute import compare, evaluate, format_number, holds
-from mate_cli.tables.statements.grammar import Aggregation, Comparator, Condition, Constant, Query, Statement
-from mate_cli.tables.statements.shards import shards
+from mate_cli.tables.statements.grammar import (
+    Aggregation,
+    Comparator,
+    Condition,
+    Constant,
+    Query,
+    Statement,
+    compare,
+    evaluate,
+    format_number,
+    holds,
+)
+from mate_cli.tables.statements.splits import shards
 from mate_cli.tables.statements.synthesis import Chances, Synthesizer
 from mate_cli.tables.table import Cell, Table
 

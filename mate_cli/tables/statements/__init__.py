@@ -1,5 +1,5 @@
-"""Statements that are made from any table, with labels: the data of CS, the intermediate pre-training (spec 5.3).
+"""Labelled statements generated from any table, the data of the intermediate pre-training CS (docs/notes.md, 21, 22).
 
-- synthetic: two expressions over a table compared; what is true is what the executor finds
-- counterfactual: a sentence that speaks of a table, and the same with a value replaced by another of its column
+- synthetic: a comparison of two expressions over a table, with the truth value that its execution gives
+- counterfactual: a sentence about a table, and the same with a value replaced by another of its column
 """

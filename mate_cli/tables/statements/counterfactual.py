@@ -1,4 +1,4 @@
-"""Sentences that speak of a table, each beside the same with a value exchanged for another of its column (spec 5.3)."""
+"""Make false twins of sentences about a table by exchanging a value for another of its column (docs/notes.md, 22)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mate_cli.tables.statements.references import Mention, Mentions, Reference, 
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.text import split_sentences
 
-_FEWEST_UNCHANGED = 4
+_MIN_UNCHANGED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class Counterfactual:
     """A sentence and its false twin.
 
     Attributes:
-        sentence: says something of the cell ``focus``, by one of its names; twin: the same by ``negative``.
-        negative: the text of a cell of that column that the text around the sentence does not mention.
-        supports: cells of the focus's row that the sentence mentions too.
+        sentence: mentions the cell ``focus`` by one of its names; twin: the same sentence with ``negative``.
+        negative: text of another cell of that column, not mentioned in the text around the sentence.
+        supports: other cells of the focus's row that the sentence mentions.
     """
 
     sentence: str
@@ -34,23 +34,22 @@ class Counterfactual:
 def counterfactuals(
     table: Table, texts: Iterable[str], random: Random, drop_without_support: float = 1.0
 ) -> list[Counterfactual]:
-    """The sentences of some texts that mention the table, with their twins, no twin twice.
+    """Return the sentences that mention the table, with their twins, no twin twice.
 
-    Where it differs from the release: entities are found in the texts by the names that the table has for them, as
-    texts come without links; and a negative whose row has all the supports as well, of which the twin may be as true,
-    is not taken.
+    Unlike the release, it finds entities by the names that the table has for them, because texts have no links, and it
+    takes no negative whose row has all the supports too, because the twin may be true.
 
     Args:
-        table: with links; cells without one, that are no number and no date, are not spoken of.
-        drop_without_support: how likely a sentence is left out that mentions nothing else of the focus's row.
+        table: with links; a cell needs one, or a number or a date, to be mentioned.
+        drop_without_support: probability to drop a sentence that mentions no other cell of the focus's row.
     """
     references = references_of(table)
     writer = _Writer(references, Mentions(references), random, drop_without_support)
-    found: dict[str, Counterfactual] = {}
+    by_twin: dict[str, Counterfactual] = {}
     for text in texts:
-        for own in writer.of_text(text):
-            found.setdefault(own.twin, own)
-    return list(found.values())
+        for pair in writer.of_text(text):
+            by_twin.setdefault(pair.twin, pair)
+    return list(by_twin.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +71,30 @@ class _Writer:
     def _of_sentence(self, sentence: str, hinted: set[Reference]) -> Iterator[Counterfactual]:
         mentions = self.mentions.find(sentence)
         for focus in dict.fromkeys(mention.reference for mention in mentions):
-            own = [mention for mention in mentions if mention.reference == focus]
-            if _unchanged(sentence, own) < _FEWEST_UNCHANGED:
+            replaced = [mention for mention in mentions if mention.reference == focus]
+            if _unchanged(sentence, replaced) < _MIN_UNCHANGED:
                 continue
             for row in sorted(focus.rows):
                 supports = [m.reference for m in mentions if m.reference != focus and row in m.reference.rows]
                 negatives = self._negatives(focus, supports, hinted)
                 if negatives and (supports or self.random.random() >= self.drop_without_support):
-                    yield self._written(sentence, own, focus, row, supports, negatives)
+                    yield self._pair(sentence, replaced, focus, row, supports, negatives)
 
     def _negatives(self, focus: Reference, supports: list[Reference], hinted: set[Reference]) -> list[str]:
-        """The texts that may stand in the place of the focus, sorted."""
-        also = frozenset.intersection(*(support.rows for support in supports)) if supports else frozenset[int]()
+        """Return the texts that may replace the focus, sorted."""
+        supported = frozenset.intersection(*(support.rows for support in supports)) if supports else frozenset[int]()
         return sorted(
             name
             for other in self.references
             if (other.kind, other.column) == (focus.kind, focus.column) and other != focus and other not in hinted
             for name in other.names
-            if not other.rows & also and name not in focus.names
+            if not other.rows & supported and name not in focus.names
         )
 
-    def _written(
+    def _pair(
         self,
         sentence: str,
-        own: list[Mention],
+        replaced: list[Mention],
         focus: Reference,
         row: int,
         supports: list[Reference],
@@ -103,8 +102,8 @@ class _Writer:
     ) -> Counterfactual:
         negative, positive = self.random.choice(negatives), self.random.choice(focus.names)
         return Counterfactual(
-            _replaced(sentence, own, positive),
-            _replaced(sentence, own, negative),
+            _replace(sentence, replaced, positive),
+            _replace(sentence, replaced, negative),
             (row, focus.column),
             negative,
             tuple(sorted({(row, support.column) for support in supports})),
@@ -112,7 +111,7 @@ class _Writer:
 
 
 def _unchanged(sentence: str, replaced: list[Mention]) -> int:
-    """How many different tokens stand outside of some mentions."""
+    """Count the distinct tokens outside the mentions to replace."""
     kept = (
         token.text
         for token in tokens_of(sentence)
@@ -121,8 +120,8 @@ def _unchanged(sentence: str, replaced: list[Mention]) -> int:
     return len(set(kept))
 
 
-def _replaced(sentence: str, mentions: list[Mention], text: str) -> str:
-    """The sentence with a text in the place of some mentions, which come left to right."""
+def _replace(sentence: str, mentions: list[Mention], text: str) -> str:
+    """Replace mentions, given left to right, by a text."""
     for mention in reversed(mentions):
         sentence = sentence[: mention.begin] + text + sentence[mention.end :]
     return sentence

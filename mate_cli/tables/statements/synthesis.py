@@ -1,4 +1,4 @@
-"""Draws synthetic statements, true and false ones, about a table (spec 5.3)."""
+"""Draw synthetic statements about a table, true and false ones (docs/notes.md, note 21)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from mate_cli.tables.statements.execute import compare, evaluate, holds, numbers
 from mate_cli.tables.statements.grammar import (
     Aggregation,
     Comparator,
@@ -18,17 +17,21 @@ from mate_cli.tables.statements.grammar import (
     Expression,
     Query,
     Statement,
+    compare,
+    evaluate,
+    holds,
+    numbers,
 )
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.text import is_empty
 
-_OF_COLUMN = tuple(own for own in Aggregation if own is not Aggregation.COUNT)
+_COLUMN_AGGREGATIONS = tuple(kind for kind in Aggregation if kind is not Aggregation.COUNT)
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """The release's settings: how likely what is, and how often an unlucky draw is repeated."""
+    """The release's probabilities of each choice, and its number of attempts."""
 
     count: float = 0.02
     one_more_condition: float = 0.5
@@ -41,8 +44,8 @@ class Chances:
 class Synthesizer:
     """Draws statements about one table.
 
-    Where it differs from the release: what is empty is not spoken of, be it a cell or the head of a column; and of two
-    ways to write one number ("1,000" and "1000"), which the grammar tells apart, none is said to be false for that.
+    Unlike the release it never mentions an empty cell or column name, and does not call a statement false because of
+    two spellings of one number ("1,000" and "1000").
     """
 
     table: Table
@@ -50,7 +53,7 @@ class Synthesizer:
     chances: Chances = Chances()
 
     def statement(self, truth: bool) -> Statement | None:
-        """A statement that is true of the table, or false; None where none is found."""
+        """Draw a statement with this truth value; None if no attempt succeeds."""
         columns = self._columns()
         if not columns:
             return None
@@ -67,34 +70,32 @@ class Synthesizer:
         return None
 
     def opposite(self, statement: Statement) -> Table | None:
-        """The table with one column shuffled, so that the statement is no longer true, or now is; None where no such
-        order is found.
-        """
+        """Shuffle one column so that the truth value of the statement changes; None if no attempt succeeds."""
         before = holds(statement, self.table)
         for _ in range(self.chances.attempts):
-            shuffled = self._shuffled(self.random.randint(self.table.num_columns))
-            if holds(statement, shuffled) is (not before):
-                return shuffled
+            table = self._with_shuffled_column(self.random.randint(self.table.num_columns))
+            if holds(statement, table) is (not before):
+                return table
         return None
 
     def _columns(self) -> list[str]:
-        """The names of columns that can be spoken of."""
+        """Return the column names that are unique and not empty."""
         names = [head.text for head in self.table.header]
         return [name for name in names if names.count(name) == 1 and not is_empty(name)]
 
     def _query(self, column: str) -> Query | None:
-        """Some aggregation of a column, with a condition where one can be; of no column, a count of rows."""
-        kinds = self._in_any_order(_OF_COLUMN) if column else [Aggregation.COUNT]
+        """Draw an aggregation of a column with conditions if possible; without a column, a count of rows."""
+        kinds = self._shuffled(_COLUMN_AGGREGATIONS) if column else [Aggregation.COUNT]
         valid = (query for query in (Query(kind, column) for kind in kinds) if self._is_clear(query))
         query = next(valid, None)
         return query and self._with_conditions(query)
 
     def _with_conditions(self, query: Query) -> Query:
-        """The query with conditions on one column and another, each met by some row together with the others."""
-        for column in self._in_any_order(self._columns()):
-            longer = next(filter(self._is_clear, self._with_condition(query, column)), None)
-            if longer is not None:
-                query = longer
+        """Add conditions on different columns, each met by some row together with the others."""
+        for column in self._shuffled(self._columns()):
+            extended = next(filter(self._is_clear, self._with_condition(query, column)), None)
+            if extended is not None:
+                query = extended
                 if not self._happens(self.chances.one_more_condition):
                     break
         return query
@@ -102,26 +103,29 @@ class Synthesizer:
     def _with_condition(self, query: Query, column: str) -> Iterator[Query]:
         place = [head.text for head in self.table.header].index(column)
         values = dict.fromkeys(row[place].text for row in self.table.rows if not is_empty(row[place].text))
-        for value, comparator in self._in_any_order(list(product(values, Comparator))):
+        for value, comparator in self._shuffled(list(product(values, Comparator))):
             yield replace(query, conditions=(*query.conditions, Condition(column, comparator, value)))
 
     def _is_clear(self, query: Query) -> bool:
-        """Whether a query stands for something that can be said."""
+        """Return whether a query has a value without empty texts."""
         values = evaluate(query, self.table)
         return values is not None and not any(map(is_empty, values))
 
     def _compared(self, left: Query, right: Query, truth: bool) -> Statement | None:
-        """The first comparison, in any order, that gives the truth that is wanted."""
-        own, other = evaluate(left, self.table), evaluate(right, self.table)
-        assert own is not None
-        assert other is not None
-        for comparator in self._in_any_order(list(Comparator)):
-            if compare(own, comparator, other) is truth and (truth or not _same_numbers(own, comparator, other)):
-                return Statement(left, comparator, right)
+        """Return the first comparison, in random order, with this truth value."""
+        first, second = evaluate(left, self.table), evaluate(right, self.table)
+        assert first is not None
+        assert second is not None
+        for comparator in self._shuffled(list(Comparator)):
+            if compare(first, comparator, second) is truth:
+                values = numbers(first), numbers(second)
+                same_numbers = None not in values and set(values[0] or ()) == set(values[1] or ())
+                if truth or comparator is not Comparator.EQUALS or not same_numbers:
+                    return Statement(left, comparator, right)
         return None
 
     def _with_constants(self, statement: Statement) -> Statement:
-        """The statement with what one side stands for in its place, or neither; not with the same query twice."""
+        """Replace one side by its value, or neither; always the left one if both sides are the same query."""
         if statement.left == statement.right or self._happens(self.chances.left_constant):
             return replace(statement, left=self._constant(statement.left))
         if self._happens(self.chances.right_constant):
@@ -133,7 +137,7 @@ class Synthesizer:
         assert values is not None
         return Constant(values)
 
-    def _shuffled(self, column: int) -> Table:
+    def _with_shuffled_column(self, column: int) -> Table:
         order = self.random.permutation(self.table.num_rows)
         rows = (
             (*row[:column], self.table.rows[other][column], *row[column + 1 :])
@@ -141,14 +145,8 @@ class Synthesizer:
         )
         return replace(self.table, rows=tuple[tuple[Cell, ...], ...](rows))
 
-    def _in_any_order(self, items: Sequence[_T]) -> list[_T]:
+    def _shuffled(self, items: Sequence[_T]) -> list[_T]:
         return [items[place] for place in self.random.permutation(len(items))]
 
     def _happens(self, chance: float) -> bool:
         return bool(self.random.random_sample() < chance)
-
-
-def _same_numbers(left: frozenset[str], comparator: Comparator, right: frozenset[str]) -> bool:
-    """Whether two sides that are not the same texts are the same numbers."""
-    own, other = numbers(left), numbers(right)
-    return comparator is Comparator.EQUALS and own is not None and other is not None and set(own) == set(other)
