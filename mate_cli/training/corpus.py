@@ -1,4 +1,4 @@
-"""The corpus of a pre-training: its shards, found or made."""
+"""The corpus of a pre-training: open its shards, or make them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mate_cli.tables.corpus import Corpus
 from mate_cli.tables.formats import missing_data
 
 _PAPER_TABLES = 6.2e6
-"""Of Wikipedia, in the paper's pre-training (checklist 20)."""
+"""Number of Wikipedia tables in the pre-training of the paper (docs/notes.md, note 32)."""
 
 
 def open_corpus(
@@ -34,21 +34,22 @@ def open_corpus(
     processes: int | None = None,
     to: str | None = None,
 ) -> ShardedCorpus:
-    """The corpus in ``data_dir``: shards, or tables of which shards are made now, where they are not there yet.
+    """Open the corpus in ``data_dir``: shards, or tables of which missing shards are made now.
 
     Args:
         to: folder or address of the shards to make; None: a folder of the cache.
 
     Raises:
-        UserError: there is neither, or ``to`` makes no sense; the shards are broken or of another vocabulary, or
-            nothing can be written.
+        UserError: ``data_dir`` holds neither; ``to`` is not needed or inside ``data_dir``; the shards are broken or of
+            another vocabulary; or they cannot be written.
     """
     url, cache = corpus_url(task, data_dir, paths), cache_folder(paths)
-    is_made = ShardFolder(url).manifest() is not None
-    if to is not None and (is_made or _is_inside(to, url)):
-        reason = f"{url} holds shards already" if is_made else "it lies in data_dir; choose a folder beside it"
-        raise UserError(f"to={to}: {reason}")
-    if not is_made:
+    has_shards = ShardFolder(url).manifest() is not None
+    if to is not None and has_shards:
+        raise UserError(f"to={to}: {url} holds shards already")
+    if to is not None and "://" not in to + url and Path(to).resolve().is_relative_to(Path(url).resolve()):
+        raise UserError(f"to={to}: it lies in data_dir; choose a folder beside it")
+    if not has_shards:
         url = _make(task, url, vocabulary, cache, console, processes or os.cpu_count() or 1, to)
     return ShardedCorpus(url, vocabulary, cache / "shards")
 
@@ -57,7 +58,7 @@ def corpus_url(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> st
     """The folder or address of a corpus.
 
     Raises:
-        UserError: none is given.
+        UserError: ``data_dir`` is missing.
     """
     if data_dir is None:
         raise UserError(str(missing_data(task, data_dir, cache_folder(paths))))
@@ -65,15 +66,15 @@ def corpus_url(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> st
 
 
 def masking_options(task: TaskConfig, options: EncodingOptions) -> MaskingOptions:
-    """How a task makes examples of tables."""
-    own = task.masking
+    """The options with which a task makes examples of tables."""
+    masking = task.masking
     return MaskingOptions(
         options.max_tokens,
-        own.share,
-        own.whole_cells,
-        own.joined_texts,
-        own.min_text,
-        own.max_text,
+        masking.share,
+        masking.whole_cells,
+        masking.joined_texts,
+        masking.min_text,
+        masking.max_text,
         options.reset_positions,
         options.max_positions,
     )
@@ -82,7 +83,7 @@ def masking_options(task: TaskConfig, options: EncodingOptions) -> MaskingOption
 def _make(
     task: TaskConfig, url: str, vocabulary: Path, cache: Path, console: Console, processes: int, to: str | None
 ) -> str:
-    """Make the shards of tables that are not there yet; returns where they are."""
+    """Make the missing shards of tables; return their folder or address."""
     corpus, tokenizer = Corpus(url), CellTokenizer(vocabulary)
     options = CorpusOptions(task.masking.held_out)
     target = to or str(cache / "corpus" / fingerprint(corpus, tokenizer, options)[:32])
@@ -105,10 +106,6 @@ def _make(
             markup=False,
         )
     return target
-
-
-def _is_inside(to: str, url: str) -> bool:
-    return "://" not in to + url and Path(to).resolve().is_relative_to(Path(url).resolve())
 
 
 def _speed(tables: int, seconds: float, processes: int) -> str:

@@ -1,4 +1,4 @@
-"""The optimizer and learning-rate schedule of BERT (checklist 36, 121; spec-upstream 6.4)."""
+"""The optimizer and learning-rate schedule of BERT (paper appendix A.2; docs/notes.md, note 29)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import torch
 from torch import Tensor, nn
 
 _NO_DECAY = ("bias", "LayerNorm")
-# Far enough along that 1 - beta ** step is 1 to the last digit: Adam without bias correction.
+# So late that 1 - beta ** step rounds to 1, which turns bias correction off.
 _LATE_STEP = 1e6
 
 
 class BertAdamW(torch.optim.AdamW):
-    """Adam as BERT has it: no bias correction, epsilon 1e-6, weight decay decoupled from the gradient.
+    """BERT's Adam: no bias correction, epsilon 1e-6, decoupled weight decay.
 
-    It is torch's AdamW (with its fused kernel) told from the start that the bias has died out, which leaves
-    ``p -= lr * (m / (sqrt(v) + eps) + decay * p)``. The price: steps are longer than ``lr`` says, six times at
-    step 30 and twice at step 300. BERT's long warm-up hides it; a run of a few hundred steps is thrown off
-    the pretrained weights by it and needs ``bias_correction``.
+    The update is ``p -= lr * (m / (sqrt(v) + eps) + decay * p)``, computed by torch's AdamW (with its fused kernel)
+    that starts at a late step. Without bias correction early updates are too large: six times at step 30, twice at
+    step 300. BERT's long warm-up hides it; runs of a few hundred steps lose the pre-trained weights and need
+    ``bias_correction``.
     """
 
     def __init__(self, groups: list[dict[str, Any]], lr: float, bias_correction: bool = False) -> None:
         fused = all(p.device.type in ("cpu", "cuda") for group in groups for p in group["params"])
         super().__init__(groups, lr=lr, betas=(0.9, 0.999), eps=1e-6, fused=fused)
         first_step = 0.0 if bias_correction else _LATE_STEP
-        # Fused kernels read all of it on their device. Elsewhere reading the step there would make that wait; and XLA
-        # keeps but one of equal tensors that it makes itself, so that the first step would be a program of its own.
+        # Fused kernels read the step on their device; elsewhere reading it there would block. The moments are made on
+        # the CPU for XLA, which would merge equal tensors and compile another program for the first step.
         device = None if fused else "cpu"
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -45,7 +45,7 @@ def parameter_groups(
     """Split the parameters by weight decay (none for biases and LayerNorm) and learning rate.
 
     Args:
-        new: names of parameters that no checkpoint filled; they learn at ``new_lr`` where that is given.
+        new: names of parameters without pre-trained values; they learn at ``new_lr`` if that is given.
     """
     groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in model.named_parameters():
@@ -58,14 +58,14 @@ def parameter_groups(
 
 
 def rate_factor(steps: int, warmup: float, decay: str = "linear") -> Callable[[int], float]:
-    """The factor on the peak learning rate at each step: a linear warm-up, then a decay.
+    """Return the factor on the peak learning rate as a function of the step: a linear warm-up, then a decay.
 
-    The N warm-up steps rise from 1/N to 1, where Hugging Face's start at 0. ``linear`` has run since the first step
-    when the warm-up ends, as in BERT's release: the factor falls from ``1 - warmup`` to 0. ``cosine`` falls from 1 to 0
-    along half a cosine, as Hugging Face's; ``constant`` stays at 1.
+    The warm-up of N steps rises from 1/N to 1; Hugging Face's starts at 0. ``linear`` counts from the first step, as in
+    BERT's release: after the warm-up the factor falls from ``1 - warmup`` to 0. ``cosine`` falls from 1 to 0 along half
+    a cosine, as in Hugging Face; ``constant`` stays at 1.
 
     Args:
-        steps: optimizer steps of the whole run; warmup: their share that warms up.
+        steps: optimizer steps of the whole run; warmup: share of them.
         decay: one of ``mate_cli.config.task.DECAYS``.
     """
     warmup_steps = int(steps * warmup)
@@ -76,8 +76,8 @@ def rate_factor(steps: int, warmup: float, decay: str = "linear") -> Callable[[i
         if decay == "constant":
             return 1.0
         if decay == "cosine":
-            done = (step - warmup_steps) / max(1, steps - warmup_steps)
-            return 0.5 * (1.0 + math.cos(math.pi * done))
+            progress = (step - warmup_steps) / max(1, steps - warmup_steps)
+            return 0.5 * (1.0 + math.cos(math.pi * progress))
         return max(0.0, 1.0 - step / steps)
 
     return factor
