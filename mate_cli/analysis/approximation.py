@@ -1,8 +1,8 @@
-"""Does a tiny MATE come closer to any continuous map the deeper it is? (Theorem 1, paper section 3.3; checklist 128)
+"""Error of tiny MATE networks on random continuous maps, by depth: an illustration of theorem 1 (paper section 3.3).
 
-Three heads, two of rows and one of columns, and a feed-forward layer of width 4, as the theorem asks; residuals as in
-a transformer, and norms, without which deep ones train badly. The theorem promises that a good approximation exists,
-not that training finds it: this is a look at one, no proof.
+Three heads (two of rows, one of columns) and a feed-forward layer of width 4, the least that the theorem needs;
+residuals and norms, without which deep networks train badly. The theorem says that a good approximation exists, not
+that training finds it, so this is no proof.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from mate_cli.attention import allowed, mate_pattern
 
 HEADS, FEED_FORWARD, WIDTH, HEAD_SIZE, VALUES = 3, 4, 12, 4, 2
-"""Of the network; each token of the map has ``VALUES`` numbers."""
+"""Sizes of the network; each token of the map has ``VALUES`` numbers."""
 
 STEPS, BATCH, RATE, SCORED = 400, 256, 1e-2, 4096
 
@@ -26,11 +26,11 @@ _ROW, _COLUMN, _SEGMENT = torch.tensor([[0, 0, 1, 1, 2, 2], [0, 0, 1, 2, 1, 2], 
 TOKENS = len(_ROW)
 
 Map = Callable[[Tensor], Tensor]
-"""``[inputs, TOKENS, VALUES]`` of numbers between 0 and 1 to the same shape."""
+"""Maps float ``[inputs, TOKENS, VALUES]``, numbers between 0 and 1, to the same shape."""
 
 
 class Fit(NamedTuple):
-    """``error``: root of the mean squared error over the map's standard deviation; 1 is what a constant reaches."""
+    """``error``: root mean squared error over the map's standard deviation; a constant has 1."""
 
     depth: int
     seed: int
@@ -40,7 +40,7 @@ class Fit(NamedTuple):
 def approximation_errors(depths: Sequence[int], seeds: Sequence[int]) -> list[Fit]:
     """Train a network of each depth on a random map of each seed."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the products are too small to be shared
+    torch.set_num_threads(1)  # the products are too small for more
     try:
         return [Fit(depth, seed, fit_error(depth, seed)) for depth in depths for seed in seeds]
     finally:
@@ -48,7 +48,7 @@ def approximation_errors(depths: Sequence[int], seeds: Sequence[int]) -> list[Fi
 
 
 def fit_error(depth: int, seed: int, steps: int = STEPS) -> float:
-    """The error, on inputs not trained on, of one network on one map."""
+    """Train one network on one map and return its error on new inputs."""
     generator = torch.Generator().manual_seed(seed)
     target = random_map(generator)
     with torch.random.fork_rng(devices=[]):
@@ -65,13 +65,13 @@ def fit_error(depth: int, seed: int, steps: int = STEPS) -> float:
         schedule.step()
     with torch.no_grad():
         inputs = torch.rand(SCORED, TOKENS, VALUES, generator=generator)
-        wanted = target(inputs)
-        spread = wanted.var(0, correction=0).mean()
-        return float((F.mse_loss(network(inputs), wanted) / spread).sqrt())
+        outputs = target(inputs)
+        variance = outputs.var(0, correction=0).mean()
+        return float((F.mse_loss(network(inputs), outputs) / variance).sqrt())
 
 
 def random_map(generator: torch.Generator, waves: int = 16) -> Map:
-    """A smooth map in which every number depends on every other: a sum of tanh of random planes."""
+    """Return a smooth map, a sum of tanh of random planes, in which every output depends on every input."""
     size = TOKENS * VALUES
     planes = torch.randn(size, waves, generator=generator) * 2 / size**0.5
     shifts, mix = torch.randn(waves, generator=generator), torch.randn(waves, size, generator=generator) / waves**0.5
@@ -79,7 +79,7 @@ def random_map(generator: torch.Generator, waves: int = 16) -> Map:
 
 
 class TinyMate(nn.Module):
-    """``depth`` layers over tokens that know their place."""
+    """``depth`` layers over tokens with learned positions."""
 
     def __init__(self, depth: int) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class TinyMate(nn.Module):
 
 
 class TinyLayer(nn.Module):
-    """Attention by the pattern's masks, then the feed-forward layer."""
+    """Attention with the pattern's masks, then the feed-forward layer."""
 
     mask: Tensor
 
@@ -113,6 +113,6 @@ class TinyLayer(nn.Module):
 
 
 def head_masks() -> Tensor:
-    """Which token each head lets attend to which, bool ``[HEADS, TOKENS, TOKENS]``."""
+    """Return the mask of each head, bool ``[HEADS, TOKENS, TOKENS]``."""
     groups = mate_pattern(HEADS, row_ratio=2 / 3).groups
     return torch.cat([allowed(g.kind, _ROW, _COLUMN, _SEGMENT).expand(g.heads, TOKENS, TOKENS) for g in groups])

@@ -1,4 +1,4 @@
-"""Which model attends to which tables: a run's or a backbone's; for the baselines alone, none."""
+"""Open the model and the examples of an attention flow: of a run, of a backbone, or without a model."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ from mate_cli.training.starting_model import encoding_model, starting_model
 from mate_cli.training.tasks import task_of
 
 _PAPERS = ("wtq", "dev")
-_UNSEEN = {
-    "linformer": "attends to projections of the whole input, not to its tokens",
+_WITHOUT_FLOW = {
+    "linformer": "attends to projections of the input, not to its tokens",
     "table_etc": "attends to global tokens that are not in the input",
-    "bucketed": "attends in buckets, an approximation without probabilities",
+    "bucketed": "attends in buckets, which give no probabilities",
 }
 
 
 @dataclass(frozen=True)
 class Attended:
-    """A model, or None, and the encoded examples that it reads, as ``row_of`` gives them.
+    """A model (or None) and its encoded examples.
 
     Attributes:
-        is_papers: whether the examples are those of the paper's table.
+        is_papers: the examples are those of paper table 7.
+        rows: examples of an encoded split, as returned by ``row_of``.
     """
 
     title: str
@@ -51,7 +52,7 @@ class Attended:
     rows: Any
 
     def flow(self, hardware: HardwareConfig, console: Console) -> Flow:
-        """Where its attention goes, in 32 bits, on the GPU where the hardware has one."""
+        """Compute the attention flow in fp32, on a GPU if the hardware has one."""
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as progress:
             if self.model is None:
@@ -61,15 +62,15 @@ class Attended:
             # One example at a time: the probabilities of the longest one bound the memory.
             loader = batch_loader(self.rows, collator, loader_workers(hardware), batch_size=1)
             batches = progress.track(loader, len(self.rows), description="examples")
-            model = torch.nn.Module.to(self.model, device).eval()  # Hugging Face's own has no usable type
+            model = torch.nn.Module.to(self.model, device).eval()  # the type of Hugging Face's `to` is unusable
             return attention_flow(model, (batch.to(device) for batch in batches))
 
 
 def open_attended(config: AnalyzeConfig, console: Console) -> Attended:
-    """What the configuration names: a run, or a task with a backbone.
+    """Open the run of the configuration, or its task with a backbone.
 
     Raises:
-        UserError: the model or the data is not there, its attention cannot be seen, or the task reads no tables.
+        UserError: the model or the data is missing, the model has no attention flow, or the task reads no tables.
     """
     if config.run is not None:
         return _of_run(config, config.run, console)
@@ -78,44 +79,44 @@ def open_attended(config: AnalyzeConfig, console: Console) -> Attended:
 
 def _of_run(config: AnalyzeConfig, run: str, console: Console) -> Attended:
     trained = load_run_config(run)
-    asked = _Asked(config, trained if config.task is None else config)
-    _check_seen(trained.model, f"run={run}: model={trained.model.name}")
+    split = _Split(config, trained if config.task is None else config)
+    _check_flow(trained.model, f"run={run}: model={trained.model.name}")
     folder = RunFolder(Path(run))
     model = Predictor(folder, trained, config.hardware).module.model
-    return asked.attended(folder.path.resolve().name, folder.best_model, model.config, model, console)
+    return split.attended(folder.path.resolve().name, folder.best_model, model.config, model, console)
 
 
 def _of_backbone(config: AnalyzeConfig, console: Console) -> Attended:
-    asked = _Asked(config, config)
-    _check_seen(config.model, f"model={config.model.name}")
+    split = _Split(config, config)
+    _check_flow(config.model, f"model={config.model.name}")
     torch.manual_seed(config.analysis.seed)
-    named = TrainConfig(task=asked.task, model=config.model, backbone=config.backbone)
-    model, vocabulary, _ = starting_model(named, active_schedule(config), console)
+    training = TrainConfig(task=split.task, model=config.model, backbone=config.backbone)
+    model, vocabulary, _ = starting_model(training, active_schedule(config), console)
     name = Path(config.backbone.path).expanduser().resolve().name if config.backbone.path else config.backbone.name
-    return asked.attended(f"{name} as {config.model.name}", vocabulary, model.config, model, console)
+    return split.attended(f"{name} as {config.model.name}", vocabulary, model.config, model, console)
 
 
 def _baseline(config: AnalyzeConfig, console: Console) -> Attended:
-    asked = _Asked(config, config)
+    split = _Split(config, config)
     vocabulary, model_config = encoding_model(config.backbone, config.model, active_schedule(config).max_tokens)
-    return asked.attended("no model", vocabulary, model_config, None, console)
+    return split.attended("no model", vocabulary, model_config, None, console)
 
 
-class _Asked:
-    """The split that is looked at; data that is not there is told before a model is loaded.
+class _Split:
+    """The examples to analyse; missing data is reported before a model is loaded.
 
     Args:
-        reads: says which task, by which schedule; a run's own configuration or that of the command.
+        source: configuration that names task and schedule, a run's or that of the command.
     """
 
-    def __init__(self, config: AnalyzeConfig, reads: TrainConfig | AnalyzeConfig) -> None:
-        assert reads.task is not None
-        self.task, self.schedule, self.paths = reads.task, active_schedule(reads), config.paths
+    def __init__(self, config: AnalyzeConfig, source: TrainConfig | AnalyzeConfig) -> None:
+        assert source.task is not None
+        self.task, self.schedule, self.paths = source.task, active_schedule(source), config.paths
         if self.task.kind == "span_reading":
             raise UserError(
-                f"task={self.task.name} reads single cells, and flows are between those of tables; name another task"
+                f"task={self.task.name} reads single cells, and attention flow needs tables; choose another task"
             )
-        self.data = data_source(self.task, config.split, config.data_dir or reads.data_dir, config.paths)
+        self.data = data_source(self.task, config.split, config.data_dir or source.data_dir, config.paths)
 
     def attended(
         self,
@@ -132,7 +133,7 @@ class _Asked:
         return Attended(title, is_papers, model, rows)
 
 
-def _check_seen(model: ModelConfig, name: str) -> None:
-    reason = _UNSEEN.get(model.heads) or _UNSEEN.get(model.attention.backend)
+def _check_flow(model: ModelConfig, name: str) -> None:
+    reason = _WITHOUT_FLOW.get(model.heads) or _WITHOUT_FLOW.get(model.attention.backend)
     if reason:
-        raise UserError(f"{name} {reason}; flows are seen in mate, tapas and sat")
+        raise UserError(f"{name} {reason}; choose mate, tapas or sat")

@@ -1,4 +1,4 @@
-"""Runs side by side on the same questions, each against the first (ablations: checklist 95 to 100)."""
+"""Compare runs on the same questions, each with the first, as in the ablations of paper table 6."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mate_cli.system.errors import UserError
 class ComparedRun:
     """
     Attributes:
-        measures: name of a measure -> its mean over the questions, between 0 and 1, with a 95% bootstrap interval;
-            questions of a conversation are drawn together.
-        differences: the same of this run less the first one, question by question; empty of the first.
-        unread: questions that did not fit; they count as misses.
+        measures: mean of each measure over the questions, between 0 and 1, with a 95% bootstrap interval; questions of
+            a conversation are drawn together.
+        differences: the same for this run minus the first, question by question; empty for the first run.
+        unread: number of questions that did not fit; they count as wrong.
     """
 
     name: str
@@ -33,39 +33,39 @@ class ComparedRun:
 
 
 def compare(outcomes: Sequence[Outcomes]) -> list[ComparedRun]:
-    """Measure each, and hold it against the first.
+    """Measure each run and its difference from the first.
 
     Raises:
-        UserError: the runs answer different questions, or questions in different ways.
+        UserError: the runs answer different questions, or give answers of different kinds.
     """
     first, *others = outcomes
     for other in others:
         _check_same_questions(first, other)
     base = first.measures()
-    return [_compared(own, {} if own is first else base) for own in outcomes]
+    return [_compared(run, {} if run is first else base) for run in outcomes]
 
 
-def _compared(own: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
-    measures, groups, stage = own.measures(), own.groups(), own.trained
+def _compared(run: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
+    measures, groups, stage = run.measures(), run.groups(), run.trained
     return ComparedRun(
-        name=own.path.resolve().name,
+        name=run.path.resolve().name,
         ablation=stage.config.ablation.name if stage else "none",
         seed=stage.config.seed if stage else 0,
-        questions=len(own.examples),
-        unread=own.unread,
+        questions=len(run.examples),
+        unread=run.unread,
         measures={name: bootstrap(values, groups.get(name)) for name, values in measures.items()},
         differences={name: paired_bootstrap(measures[name], values, groups.get(name)) for name, values in base.items()},
     )
 
 
 def _check_same_questions(first: Outcomes, other: Outcomes) -> None:
-    ids, own = ({example.id for example in outcomes.examples} for outcomes in (first, other))
-    if ids != own:
+    ids, other_ids = ({example.id for example in outcomes.examples} for outcomes in (first, other))
+    if ids != other_ids:
         raise UserError(
-            f"{first.path} and {other.path} answer different questions: {len(ids - own)} of {len(ids)} and "
-            f"{len(own - ids)} of {len(own)} are the one's alone; compare runs on one data set and split"
+            f"{first.path} and {other.path} answer different questions: {len(ids - other_ids)} of {len(ids)} and "
+            f"{len(other_ids - ids)} of {len(other_ids)} are in one alone; compare runs on one data set and split"
         )
     if first.compared_by != other.compared_by:
         raise UserError(
-            f"{first.path} gives {first.compared_by}, {other.path} gives {other.compared_by}; compare like with like"
+            f"{first.path} has {first.compared_by} and {other.path} has {other.compared_by}; compare runs of one kind"
         )

@@ -1,6 +1,6 @@
-"""What the paper's bucketed attention sees of rows and columns, by G and R (section 3.1; checklist 10).
+"""Share of the pairs in rows and columns that the paper's bucketed attention computes, by G and R (paper section 3.1).
 
-Documents are taken together by length, up to each power of two, so that a data set reads like generated tables.
+Documents are grouped by length, up to each power of two.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ KINDS: tuple[Kind, ...] = ("row", "column")
 
 
 class Document(NamedTuple):
-    """A table to look at; ``case`` says what it is an example of."""
+    """A table; ``case`` is the shape or data set that it is an example of."""
 
     case: str
     layout: Layout
 
 
 class Group(NamedTuple):
-    """Documents that are counted together: ``tokens`` is the power of two that none of them exceeds."""
+    """Documents counted together: ``tokens`` is the power of two that none of them exceeds."""
 
     case: str
     tokens: int
@@ -38,8 +38,12 @@ class Group(NamedTuple):
 
 @dataclass
 class Count:
-    """Ordered pairs of two table tokens of one row (or column), how many of them are seen; documents, how many of
-    them come out as with the dense mask."""
+    """Counts of a group.
+
+    Attributes:
+        pairs, seen: ordered pairs of two table tokens of one row (or column), and those computed.
+        documents, exact: documents, and those whose result equals that of the dense mask.
+    """
 
     pairs: int = 0
     seen: int = 0
@@ -55,37 +59,37 @@ Counts = dict[Group, Count]
 
 
 def generated_documents() -> Iterator[Document]:
-    """A table of each shape and length."""
+    """Yield a table of each shape and length."""
     for shape, tokens in product(SHAPES, LENGTHS):
         yield Document(shape, table_layout(shape, tokens))
 
 
 def encoded_documents(case: str, rows: Iterable[Any]) -> Iterator[Document]:
-    """The examples of an encoded split, as ``row_of`` gives them."""
+    """Yield the examples of an encoded split, given as the rows of ``row_of``."""
     for row in rows:
         arrays = (row[name].astype(int) for name in ("row", "column", "segment"))
         yield Document(case, Layout(row["row"].astype(int) * 0, *arrays))
 
 
 def count_coverage(documents: Iterable[Document], settings: Sequence[Buckets]) -> Counts:
-    """Count each document in every setting; linear in its tokens."""
+    """Count each document in every setting, in time linear in its tokens."""
     counts: Counts = {}
     for case, layout in documents:
         tokens = 1 << (len(layout.document) - 1).bit_length()
         for kind in KINDS:
             order = sort_by_line(kind, layout)
             for buckets in settings:
-                own = bucket_coverage(order, *buckets)
+                coverage = bucket_coverage(order, *buckets)
                 count = counts.setdefault(Group(case, tokens, kind, buckets), Count())
-                count.pairs += own.pairs
-                count.seen += own.seen
+                count.pairs += coverage.pairs
+                count.seen += coverage.seen
                 count.documents += 1
-                count.exact += own.exact
+                count.exact += coverage.exact
     return dict(sorted(counts.items(), key=lambda item: _place(item[0])))
 
 
 def coverage_record(counts: Counts) -> list[dict[str, Any]]:
-    """The counts as plain data, one entry for each group."""
+    """Return the counts as plain data, one entry per group."""
     return [
         {
             "case": group.case,

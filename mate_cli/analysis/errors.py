@@ -1,14 +1,14 @@
-"""Wrong answers: a sample of them, how near each is, and which stage is to blame (checklist 106, 107)."""
+"""Samples of wrong answers (paper section 7): of selectors and readers, and of models that answer from tables alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mate_cli.analysis.outcomes import CellOutcomes, Outcomes
+from mate_cli.analysis.outcomes import CellOutcomes, Outcomes, TableOutcomes
 from mate_cli.config.task import active_schedule
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -20,22 +20,34 @@ from mate_cli.tables.table import Coordinate, Example
 from mate_cli.training.splits import encoding_options
 
 BLAMED = {
-    "no_candidate": "no cell of the table holds the answer, in its text or a passage",
-    "selector_input": "no cell with the answer keeps it in the selector's input: not among the sentences, or cut",
-    "selector": "another cell was chosen",
-    "reader_input": "the right cell was chosen, but what was read of it lacks the answer: cut, or not to be seen",
-    "reader": "another span of the right cell was chosen",
+    "no_candidate": "no cell of the table has the answer in its text or passages",
+    "selector_input": "no cell with the answer keeps it in the selector's input: its sentence was not chosen, or cut",
+    "selector": "the selector chose another cell",
+    "reader_input": "the right cell was chosen, but the reader's input lacks the answer: cut, or hidden by task.input",
+    "reader": "the reader chose another span of the right cell",
 }
-"""What can be to blame, in the order in which it is looked for; the last two only where there is a reader."""
+"""Causes of a wrong answer, in the order in which they are checked; the last two need a reader."""
+
+MISTAKES = {
+    "unread": "the question did not fit",
+    "verdict": "the verdict is wrong",
+    "computed": "the answer's cells are not known: it is computed, or in no cell or several",
+    "column": "no cell of the right column was chosen",
+    "cells": "wrong cells of the right column, or too many, or too few",
+    "operator": "the right cells, but a wrong operator, or texts that do not match",
+}
+"""Mistakes of SQA, WikiTableQuestions and TabFact, in the order in which they are checked."""
 
 
 @dataclass(frozen=True)
 class WrongAnswer:
     """
     Attributes:
-        prediction: the answer, of a selector alone the text of its cell; miss and f1: None of a selector alone.
-        chosen: the cell it is from, None where the question could not be read; blamed: a key of ``BLAMED``.
-        cells: the cells that were looked at, best first, with their scores.
+        prediction: the answer; without a reader the text of the chosen cell.
+        chosen: the cell of the prediction; None if the question could not be read.
+        blamed: a key of ``BLAMED``.
+        miss, f1: class of the near-miss and F1; None without a reader.
+        cells: the ranked cells with their scores, best first.
     """
 
     example: Example
@@ -52,8 +64,8 @@ class Errors:
     """A sample of the wrong answers, in the order of the data.
 
     Attributes:
-        questions, wrong: how many were asked, and how many of them answered wrongly.
-        read: whether a reader answered; else a selector alone is looked at.
+        questions, wrong: number of questions and of wrong answers.
+        read: whether a reader answered.
     """
 
     questions: int
@@ -62,25 +74,52 @@ class Errors:
     sample: tuple[WrongAnswer, ...]
 
 
+@dataclass(frozen=True)
+class WrongTableAnswer:
+    """
+    Attributes:
+        record: the prediction as written; None if there is none.
+        prediction: the predicted values in words.
+        cells: the chosen cells.
+        mistake: a key of ``MISTAKES``.
+    """
+
+    example: Example
+    record: Mapping[str, Any] | None
+    prediction: tuple[str, ...]
+    cells: tuple[Coordinate, ...]
+    mistake: str
+
+
+@dataclass(frozen=True)
+class TableErrors:
+    """A sample of the wrong answers; ``questions`` and ``wrong`` as in ``Errors``."""
+
+    questions: int
+    wrong: int
+    sample: tuple[WrongTableAnswer, ...]
+
+
 def sample_errors(outcomes: CellOutcomes, sample: int, seed: int) -> Errors:
-    """Draw wrong answers, class and blame them; the same ones for the same seed."""
-    wrong = wrong_examples(outcomes)
-    drawn = draw(wrong, sample, seed)
+    """Draw wrong answers and find the stage to blame for each; the same ones for the same seed."""
+    wrong, drawn = _draw(outcomes, sample, seed)
     blamed = _blame(outcomes, drawn)
     answers = tuple(_wrong_answer(outcomes, example, blamed[example.id]) for example in drawn)
-    return Errors(len(outcomes.examples), len(wrong), outcomes.reader is not None, answers)
+    return Errors(len(outcomes.examples), wrong, outcomes.reader is not None, answers)
 
 
-def wrong_examples(outcomes: Outcomes) -> list[Example]:
-    """The questions that are answered wrongly by the first measure, in the order of the data."""
+def sample_table_errors(outcomes: TableOutcomes, sample: int, seed: int) -> TableErrors:
+    """Draw wrong answers and find the mistake of each; the same ones for the same seed."""
+    wrong, drawn = _draw(outcomes, sample, seed)
+    return TableErrors(len(outcomes.examples), wrong, tuple(_wrong_table_answer(outcomes, e) for e in drawn))
+
+
+def _draw(outcomes: Outcomes, sample: int, seed: int) -> tuple[int, list[Example]]:
+    """Return the number of questions with a wrong answer by the first measure, and a random sample in data order."""
     right = next(iter(outcomes.measures().values()))
-    return [example for example, value in zip(outcomes.examples, right, strict=True) if not value]
-
-
-def draw(examples: Sequence[Example], sample: int, seed: int) -> list[Example]:
-    """So many of them at random, in their order; the same ones for the same seed."""
-    order = np.random.default_rng(seed).permutation(len(examples))[:sample]
-    return [examples[number] for number in sorted(order)]
+    wrong = [example for example, value in zip(outcomes.examples, right, strict=True) if not value]
+    order = np.random.default_rng(seed).permutation(len(wrong))[:sample]
+    return len(wrong), [wrong[number] for number in sorted(order)]
 
 
 def _wrong_answer(outcomes: CellOutcomes, example: Example, blamed: str) -> WrongAnswer:
@@ -94,30 +133,46 @@ def _wrong_answer(outcomes: CellOutcomes, example: Example, blamed: str) -> Wron
 
 
 def _blame(outcomes: CellOutcomes, examples: Sequence[Example]) -> dict[str, str]:
-    """A key of ``BLAMED`` for each question id."""
+    """Return a key of ``BLAMED`` for each question id."""
     chosen = {example.id: outcomes.chosen(example) for example in examples}
     blamed = {example.id: "no_candidate" for example in examples if not example.candidates}
-    elsewhere = [e for e in examples if e.id not in blamed and chosen[e.id] not in e.candidates]
-    for example, kept in zip(elsewhere, _keeps_answer(outcomes.selector, elsewhere), strict=True):
+    misplaced = [e for e in examples if e.id not in blamed and chosen[e.id] not in e.candidates]
+    for example, kept in zip(misplaced, _keeps_answer(outcomes.selector, misplaced), strict=True):
         blamed[example.id] = "selector" if kept else "selector_input"
-    found = [example for example in examples if example.id not in blamed]
-    read = _read_cells(outcomes, found, chosen)
-    for example, kept in zip(found, _keeps_answer(outcomes.reader, read), strict=True):
+    # The reader was given what the selector may see of the chosen cell.
+    sees = outcomes.selector.config.task.input if outcomes.selector else "both"
+    rest = [example for example in examples if example.id not in blamed]
+    read = [reading_example(example, chosen[example.id], sees) for example in rest]  # type: ignore[arg-type]
+    for example, kept in zip(rest, _keeps_answer(outcomes.reader, read), strict=True):
         blamed[example.id] = "reader" if kept else "reader_input"
     return blamed
 
 
-def _read_cells(outcomes: CellOutcomes, examples: Sequence[Example], chosen: dict[str, Any]) -> list[Example]:
-    """What the reader was given of the chosen cells: what the selector may see of them."""
-    sees = outcomes.selector.config.task.input if outcomes.selector else "both"
-    return [reading_example(example, chosen[example.id], sees) for example in examples]  # type: ignore[arg-type]
-
-
 def _keeps_answer(stage: Stage | None, examples: Sequence[Example]) -> list[bool]:
-    """Whether the tokens that a stage reads of an example keep the answer in a candidate cell; yes without a stage."""
+    """Say whether a stage's input of an example keeps the answer in a candidate cell; True without a stage."""
     if stage is None or not examples:
         return [True] * len(examples)
     model, task = read_config(stage.folder.best_model), stage.config.task
     options = encoding_options(task, active_schedule(stage.config), model)
     encoded = encode(examples, CellTokenizer(stage.folder.best_model), options)
-    return [own.answer_in_input for own in encoded]
+    return [features.answer_in_input for features in encoded]
+
+
+def _wrong_table_answer(outcomes: TableOutcomes, example: Example) -> WrongTableAnswer:
+    record, cells = outcomes.records.get(example.id), tuple(outcomes.cells(example))
+    prediction = outcomes.answer(example)
+    if example.label is not None:
+        prediction = () if record is None else (("refuted", "entailed")[record["label"]],)
+    return WrongTableAnswer(example, record, prediction, cells, _mistake(example, record, cells))
+
+
+def _mistake(example: Example, record: Mapping[str, Any] | None, cells: tuple[Coordinate, ...]) -> str:
+    if record is None:
+        return "unread"
+    if example.label is not None:
+        return "verdict"
+    if not example.candidates:
+        return "computed"
+    if not {column for _, column in cells} & {column for _, column in example.candidates}:
+        return "column"
+    return "operator" if set(cells) == set(example.candidates) else "cells"

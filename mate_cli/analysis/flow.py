@@ -1,7 +1,7 @@
-"""Where the attention of a table's tokens goes, beside a uniform one (paper table 7, checklist 103 to 105).
+"""Attention flow from table tokens to eight kinds of targets, beside that of uniform attention (paper table 7).
 
-A source is a token of a table's body; what it attends to is one of eight targets. Shares are means over the sources of
-all examples, each weighing the same, all layers and all heads.
+A source is a token of a table's body. Shares are means over the sources of all examples, all weighted alike, over all
+layers and all heads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mate_cli.system.errors import UserError
 
 
 class Target(NamedTuple):
-    """What is attended to, and whether it shares column and row with the source; None where it is not asked."""
+    """A kind of token, and whether it shares column and row with the source; None if that does not matter."""
 
     kind: str
     same_column: bool | None = None
@@ -48,15 +48,15 @@ _CLS, _QUESTION, _HEADER, _TABLE = 0, 1, 2, 4
 
 @dataclass(frozen=True)
 class Flow:
-    """Shares by target, each eight from 0 to 1 and together 1.
+    """Shares by target, from 0 to 1, with sum 1.
 
     Attributes:
-        examples, sources: how many were looked at.
-        uniform: float64 ``[8]``, the shares if every source attended to all tokens of its example alike.
-        pairs: float64 ``[8]``, the shares of all pairs of a source and a token, whatever their example: what comes of
-            a matrix that is uniform over padded inputs, where padding is left out after. Of the readings tried it is
-            the nearest to the paper's uniform column, which may have been made so.
-        attention: float64 ``[layers, heads, 8]``; None where no model was asked.
+        examples, sources: how many there were.
+        uniform: float64 ``[8]``, the shares if every source attended equally to all tokens of its example.
+        pairs: float64 ``[8]``, the shares of all pairs of a source and a token in all examples: the result of a matrix
+            that is uniform over padded inputs and from which padding is then removed. Of the readings tried it is the
+            nearest to the paper's uniform column, which may have been computed so.
+        attention: float64 ``[layers, heads, 8]``; None without a model.
         heads: the pattern of each head, a ``mate_cli.attention.Kind``; empty without a model.
     """
 
@@ -69,10 +69,10 @@ class Flow:
 
 
 def uniform_flow(rows: Iterable[Any]) -> Flow:
-    """The baselines alone.
+    """Compute the baselines alone.
 
     Args:
-        rows: the examples of an encoded split, as ``row_of`` gives them.
+        rows: the examples of an encoded split, as returned by ``row_of``.
 
     Raises:
         UserError: no table has a body.
@@ -84,10 +84,10 @@ def uniform_flow(rows: Iterable[Any]) -> Flow:
 
 
 def attention_flow(model: MatePreTrainedModel, batches: Iterable[Batch]) -> Flow:
-    """What a model attends to, beside the baselines; the attention of one layer to one batch is kept at a time.
+    """Compute the attention of a model beside the baselines; memory holds one layer's attention to one batch.
 
     Args:
-        model: in evaluation mode; its heads follow a pattern (``MateConfig.pattern``).
+        model: in evaluation mode, with heads that follow a pattern (``MateConfig.pattern``).
         batches: on the model's device, with plans of the backend ``eager``.
 
     Raises:
@@ -107,37 +107,38 @@ def attention_flow(model: MatePreTrainedModel, batches: Iterable[Batch]) -> Flow
     return sums.flow(kinds)
 
 
-class Aims(NamedTuple):
-    """The tokens of one document that are sources, bool ``[n]``, and what each of them meets at each token.
+class PairTargets(NamedTuple):
+    """The targets of the pairs of one document.
 
     Attributes:
-        by_target: float32 ``[sources * n, 8]``, 1 where source and token meet as ``TARGETS`` says, else 0.
+        source: bool ``[n]``, which tokens are sources.
+        by_target: float32 ``[sources * n, 8]``, one-hot target of each pair of a source and a token.
     """
 
     source: Tensor
     by_target: Tensor
 
     def sums(self, attention: Tensor) -> Tensor:
-        """Attention ``[heads, n, n]`` to its sums over the sources, float64 ``[heads, 8]``."""
+        """Sum attention ``[heads, n, n]`` over the sources, float64 ``[heads, 8]``."""
         return (attention[:, self.source].flatten(1) @ self.by_target).double()
 
 
-def aims(row: Tensor, column: Tensor, segment: Tensor) -> Aims:
-    """The aims of one document, from integers ``[n]``."""
+def pair_targets(row: Tensor, column: Tensor, segment: Tensor) -> PairTargets:
+    """Return the targets in one document, from integers ``[n]``."""
     kind = torch.where(segment == 0, _QUESTION, torch.where(row == 0, _HEADER, _TABLE))
     kind[0] = _CLS
     source = kind == _TABLE
     same_column = (column[source, None] == column).long()
     same_row = (row[source, None] == row).long()
     target = kind + (kind == _HEADER) * same_column + (kind == _TABLE) * (2 * same_column + same_row)
-    return Aims(source, F.one_hot(target.flatten(), len(TARGETS)).float())
+    return PairTargets(source, F.one_hot(target.flatten(), len(TARGETS)).float())
 
 
 def count_pairs(row: np.ndarray, column: np.ndarray, segment: np.ndarray) -> np.ndarray:
-    """How many pairs of a source and a token meet at each target, int64 ``[8]``; linear in the tokens.
+    """Count the pairs of a source and a token by target, int64 ``[8]``, in time linear in the tokens.
 
     Args:
-        row, column, segment: of the tokens of one document, int64 ``[n]``.
+        row, column, segment: int64 ``[n]``, of the tokens of one document.
     """
     in_table, in_header = (segment != 0) & (row > 0), (segment != 0) & (row == 0)
     sources, header = int(in_table.sum()), int(in_header.sum())
@@ -153,10 +154,10 @@ def count_pairs(row: np.ndarray, column: np.ndarray, segment: np.ndarray) -> np.
 
 
 class _Sums:
-    """Sums over sources in float64, which divided by the number of sources are shares.
+    """Sums over sources in float64; divided by the number of sources they are shares.
 
     Args:
-        attention: zeros ``[layers, heads, 8]`` where a model is observed.
+        attention: zeros ``[layers, heads, 8]`` if a model is observed.
     """
 
     def __init__(self, attention: np.ndarray | None = None) -> None:
@@ -164,7 +165,7 @@ class _Sums:
         self.pairs = np.zeros(len(TARGETS), dtype=np.int64)
         self.uniform = np.zeros(len(TARGETS))
         self.examples = 0
-        self._aims: list[Aims] = []
+        self._targets: list[PairTargets] = []
 
     def add(self, row: np.ndarray, column: np.ndarray, segment: np.ndarray) -> None:
         pairs = count_pairs(row, column, segment)
@@ -173,32 +174,32 @@ class _Sums:
         self.examples += 1
 
     def begin(self, documents: Sequence[Tensor]) -> None:
-        """Add documents, row, column and segment ``[3, n]`` of each, whose attention is to come."""
-        self._aims = [aims(*document) for document in documents]
+        """Add documents, given as row, column and segment ``[3, n]``, before their attention is known."""
+        self._targets = [pair_targets(*document) for document in documents]
         for document in documents:
             self.add(*document.cpu().numpy())
 
     def attend(self, layer: int, attention: Sequence[Tensor]) -> None:
-        """Add what the heads of a layer do in each of the documents begun."""
+        """Add the attention of a layer's heads to each document of ``begin``."""
         assert self.attention is not None
-        for own, document in zip(self._aims, attention, strict=True):
-            self.attention[layer] += own.sums(document).cpu().numpy()
+        for document_targets, document in zip(self._targets, attention, strict=True):
+            self.attention[layer] += document_targets.sums(document).cpu().numpy()
 
     def flow(self, kinds: tuple[str, ...] = ()) -> Flow:
         sources = round(self.uniform.sum())
         if not sources:
-            raise UserError("no table of the split has a row below its header: there is nothing to look at")
+            raise UserError("no table of the split has a row below its header, so it has no attention flow")
         attention = None if self.attention is None else self.attention / sources
         return Flow(self.examples, sources, self.uniform / sources, self.pairs / self.pairs.sum(), attention, kinds)
 
 
 @contextmanager
 def _observed(layers: Sequence[PatternAttention], look: Callable[[int, Sequence[Tensor]], None]) -> Iterator[None]:
-    """Show ``look`` the number of each layer that is about to compute, and its attention to each document."""
+    """Call ``look`` with the number of each layer before it computes, and its attention to each document."""
     numbers = {id(layer): number for number, layer in enumerate(layers)}
 
-    def before(layer: PatternAttention, given: tuple[Tensor, Any]) -> None:
-        look(numbers[id(layer)], layer.probabilities(*given))
+    def before(layer: PatternAttention, inputs: tuple[Tensor, Any]) -> None:
+        look(numbers[id(layer)], layer.probabilities(*inputs))
 
     hooks = [layer.register_forward_pre_hook(before) for layer in layers]
     try:

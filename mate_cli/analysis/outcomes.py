@@ -1,4 +1,4 @@
-"""What a run, or a selector with a reader, answered on a split: read back from its folder, with the questions."""
+"""Answers of a run, or of a selector with a reader, on a split, read from its folder together with the questions."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from mate_cli.training.splits import data_source
 
 @dataclass(frozen=True)
 class Outcomes(ABC):
-    """The answered questions of a split, in the order of the data, and what was made of them.
+    """The questions of a split with known answers, in the order of the data, and the predictions.
 
     Attributes:
-        records: by question id.
+        records: predictions by question id.
     """
 
     path: Path
@@ -46,35 +46,36 @@ class Outcomes(ABC):
     @property
     @abstractmethod
     def trained(self) -> Stage | None:
-        """The run that the outcomes are named after; None where nothing of it is trained."""
+        """The run that the outcomes are named after; None if nothing is trained."""
 
     @property
     @abstractmethod
     def compared_by(self) -> str:
-        """What questions are answered by; outcomes of another kind are no match."""
+        """The kind of answers; only outcomes of one kind can be compared."""
 
     @property
     @abstractmethod
     def unread(self) -> int:
-        """How many questions did not fit."""
+        """Number of questions that did not fit."""
 
     @abstractmethod
     def measures(self) -> dict[str, NDArray[np.float64]]:
-        """The values of each measure, float64; those of the first one are one per question, 0 where it is wrong."""
+        """Return the values of each measure, float64; the first has one per question, 0 for a wrong answer."""
 
     def groups(self) -> dict[str, NDArray[np.int64]]:
-        """The measures whose values belong together in groups, and which group each is of, as in ``bootstrap``."""
+        """Return the group of each value, for measures whose values are drawn in groups by ``bootstrap``."""
         return {}
 
 
 @dataclass(frozen=True)
 class CellOutcomes(Outcomes):
-    """What a selector chose, or a reader read in what one chose.
+    """Cells chosen by a selector, or the answers that a reader read in them.
 
     Attributes:
-        records: of a selector ``{"cells": [{"row", "column", "probability"}, ...]}``, empty where it could not read the
-            question; of a pipeline as ``reporting.pointr.question_records`` has them.
-        selector: None where it is no trained run; reader: None where cells alone are selected.
+        records: of a selector ``{"cells": [{"row", "column", "probability"}, ...]}``, without cells if the question did
+            not fit; of a pipeline as ``reporting.pointr.question_records`` writes them.
+        selector: None if it is not a trained run.
+        reader: None if only cells are selected.
     """
 
     selector: Stage | None
@@ -93,7 +94,7 @@ class CellOutcomes(Outcomes):
         return sum(not self.records[example.id]["cells"] for example in self.examples)
 
     def measures(self) -> dict[str, NDArray[np.float64]]:
-        """One value per question and measure: Hits@k of cells, or EM and F1 of answers."""
+        """Return Hits@k of cells, or EM and F1 of answers, one value per question."""
         records = [self.records[example.id] for example in self.examples]
         if self.reader is not None:
             return {"EM": _column(records, "exact"), "F1": _column(records, "f1")}
@@ -102,7 +103,7 @@ class CellOutcomes(Outcomes):
         return {f"Hits@{k}": (places < k).astype(np.float64) for k in KS}
 
     def chosen(self, example: Example) -> Coordinate | None:
-        """The cell that the answer is from; None where no cell could be read."""
+        """Return the cell of the answer; None if the question did not fit."""
         record = self.records[example.id]
         number = record.get("chosen", 0 if record["cells"] else None)
         return None if number is None else _place(record["cells"][number])
@@ -110,11 +111,11 @@ class CellOutcomes(Outcomes):
 
 @dataclass(frozen=True)
 class TableOutcomes(Outcomes):
-    """What a run of SQA, WikiTableQuestions or TabFact answered, judged by the official measure of each.
+    """Answers of a run on SQA, WikiTableQuestions or TabFact, with the official measure of each.
 
     Attributes:
-        records: the predictions as they were written; a question that did not fit has none.
-        gold: question id -> the values of the right answer (WikiTableQuestions).
+        records: the predictions as written; a question that did not fit has none.
+        gold: values of the right answer by question id (WikiTableQuestions).
     """
 
     stage: Stage
@@ -137,27 +138,27 @@ class TableOutcomes(Outcomes):
         return any(example.conversation for example in self.examples)
 
     def measures(self) -> dict[str, NDArray[np.float64]]:
-        """SQA: ALL by question and SEQ by conversation; WikiTableQuestions: accuracy; TabFact: all, and its groups."""
+        """Return SQA: ALL by question, SEQ by conversation; WikiTableQuestions: accuracy; TabFact: all, its groups."""
         right: dict[str, NDArray[np.bool_]]
         if self.stage.config.task.kind == "entailment":
-            right = right_by_group(self.examples, {name: int(own["label"]) for name, own in self.records.items()})
+            right = right_by_group(self.examples, {name: int(line["label"]) for name, line in self.records.items()})
         elif self.is_sequential:
             scores = self._sequence_scores
             right = {"ALL": scores.questions, "SEQ": scores.sequences}
         else:
-            found = verdicts(self.gold, {example.id: self.answer(example) for example in self.examples})
-            right = {"accuracy": np.array([found[example.id] for example in self.examples])}
+            is_right = verdicts(self.gold, {example.id: self.answer(example) for example in self.examples})
+            right = {"accuracy": np.array([is_right[example.id] for example in self.examples])}
         return {name: values.astype(np.float64) for name, values in right.items()}
 
     def groups(self) -> dict[str, NDArray[np.int64]]:
         return {"ALL": self._sequence_scores.conversation} if self.is_sequential else {}
 
     def cells(self, example: Example) -> list[Coordinate]:
-        """The chosen cells; a verdict has none."""
+        """Return the chosen cells; a verdict has none."""
         return [(row, column) for row, column in self.records.get(example.id, {}).get("cells", ())]
 
     def answer(self, example: Example) -> tuple[str, ...]:
-        """The answer of cells and operator in words; empty where the question was not read."""
+        """Return the answer of cells and operator in words; empty if the question did not fit."""
         operator = self.records.get(example.id, {}).get("aggregation", NONE.name)
         return answer_texts(example.table, self.cells(example), operator)
 
@@ -167,13 +168,13 @@ class TableOutcomes(Outcomes):
 
 
 def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes | TableOutcomes:
-    """What the folder of a run, or of a pipeline's answers, holds of a split.
+    """Read the answers to a split from the folder of a run or of a pipeline.
 
     Args:
-        data_dir: where the data is, if no longer where it was in training.
+        data_dir: folder of the data, if it has moved since training.
 
     Raises:
-        UserError: the folder holds no such answers, the split is blind, or the data is not what was answered.
+        UserError: the folder has no such answers, the split is blind, or the data differs from what was answered.
     """
     path = Path(folder)
     if (path / "pipeline.json").is_file():
@@ -191,7 +192,7 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     scored = RunFolder(path).metrics_file
     count = json.loads(scored.read_text(encoding="utf-8"))[split]["questions"] if scored.is_file() else None
     if count != len(examples) or not {line["id"] for line in lines} <= {example.id for example in examples}:
-        raise UserError(f"{path} was scored on other questions than {split} has here; say where they are: data_dir=DIR")
+        raise UserError(f"{path} was scored on other questions than {split} has here; name their folder: data_dir=DIR")
     if config.task.kind == "cell_selection":
         ranked: dict[str, Any] = {example.id: {"cells": []} for example in examples} | {
             line["id"]: _ranked(line) for line in lines
@@ -211,30 +212,32 @@ def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) 
     source = data_source(reader.config.task, split, data_dir or reader.config.data_dir, paths)
     examples = tuple(example for example in _answered(source) if example.id in records)
     if len(examples) < len(records):
-        raise UserError(f"{path} answers other questions than {split} has here; say where they are: data_dir=DIR")
+        raise UserError(f"{path} answers other questions than {split} has here; name their folder: data_dir=DIR")
     return CellOutcomes(path, examples, records, selector, reader)
 
 
 def _answered(source: DataSource) -> tuple[Example, ...]:
     examples = _read_answered(source)
     if not examples:
-        raise UserError(f"split={source.split} is blind: without answers none is known to be right or wrong")
+        raise UserError(
+            f"split={source.split} is blind: its answers are not public, so it cannot be analysed; choose another split"
+        )
     return examples
 
 
 @lru_cache(maxsize=1)  # runs that are compared share their questions
 def _read_answered(source: DataSource) -> tuple[Example, ...]:
-    return tuple(own for own in source.read().examples if (own.answers, own.label) != (None, None))
+    return tuple(e for e in source.read().examples if (e.answers, e.label) != (None, None))
 
 
 def _lines(file: Path, command: str) -> list[dict[str, Any]]:
-    """The objects of a file of ours, one a line; ``command`` makes it."""
+    """Read the objects of a JSON-lines file that ``command`` writes."""
     if not file.is_file():
-        raise UserError(f"{file} is not there; {command} writes it")
+        raise UserError(f"{file} does not exist; create it with {command}")
     try:
         return read_json_lines(file)
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {file} ({error}); {command} writes it anew") from error
+        raise UserError(f"cannot read {file} ({error}); create it again with {command}") from error
 
 
 def _ranked(line: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

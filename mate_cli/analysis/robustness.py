@@ -1,8 +1,8 @@
-"""Which predictions change with what should not matter, and how accuracy falls with length.
+"""Robustness: predictions that change when tables are perturbed, and accuracy by length.
 
-A prediction is about cells, or a label. It stays the same where it chooses the same cells, wherever these now stand,
-and says the same of them. Rows of other tables can change what is true ("how many teams are there?"); among the
-answers that they change are thus some that ought to.
+Predictions are cells with an operator, or a label. A prediction stays the same if it chooses the same cells, wherever
+they are now, and the same operator or label. Rows of other tables can change the true answer ("how many teams are
+there?"), so some answers rightly change with them.
 """
 
 from __future__ import annotations
@@ -36,18 +36,20 @@ from mate_cli.training.splits import data_source, encoding_options, open_split
 from mate_cli.training.tasks import task_of
 
 ROBUST_KINDS = ("cell_selection", "table_qa", "entailment")
-"""Kinds of task whose predictions are about cells, or a label."""
+"""Kinds of task whose predictions are cells or a label."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What one perturbation changes, of the questions that were read with and without it.
+    """Effect of a perturbation on the questions that fit with and without it.
 
     Attributes:
-        questions: those whose table it changes; unread: of these, those that were read only one way, or not at all.
-        tokens: of the changed input, the median over those that were read.
-        changed: the share of predictions that change; before, after: accuracy; gain: the second less the first.
-        changed_ids: the questions whose prediction changes.
+        questions: number of questions whose table it changes.
+        unread: number of these that did not fit with or without it.
+        tokens: median length of the changed inputs.
+        changed: share of predictions that change.
+        before, after, gain: accuracy without and with the perturbation, and the difference.
+        changed_ids: questions whose prediction changes.
     """
 
     perturbation: Perturbation
@@ -63,7 +65,7 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class LengthBin:
-    """Accuracy on the questions whose input has at most ``tokens`` tokens, and more than half of that."""
+    """Accuracy on the questions whose inputs have over ``tokens`` / 2 and at most ``tokens`` tokens."""
 
     tokens: int
     questions: int
@@ -77,10 +79,10 @@ class Robustness:
 
 
 class JudgedRun:
-    """A trained run on a split, predicted with its tables as they are.
+    """A trained run on a split, with its predictions on the unchanged tables.
 
     Raises:
-        UserError: the run has no model, or predicts something else, the data is not there, or the split is blind.
+        UserError: the run has no model or predicts neither cells nor a label, the data is missing, the split is blind.
     """
 
     def __init__(
@@ -93,23 +95,23 @@ class JudgedRun:
         console: Console,
     ) -> None:
         if config.task.kind not in ROBUST_KINDS:
-            raise UserError(f"{path} is a run of task={config.task.name}, which chooses neither cells nor a label")
+            raise UserError(f"{path} is a run of task={config.task.name}, which predicts neither cells nor a label")
         self.folder, self.config, self.hardware, self.console = RunFolder(path), config, hardware, console
         self.base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
         self.all_examples = tuple(self.base.read().examples)
         known = [example for example in self.all_examples if (example.answers, example.label) != (None, None)]
         self.examples = {example.id: example for example in known}
         if not known:
-            raise UserError(f"split={split} is blind: without answers none is known to be right or wrong")
+            raise UserError(f"split={split} is blind: its answers are not public; choose another split")
         self.gold = gold_values(known, read_tagged(self.base.data_dir / TAGGED))
         self.predictions = self.predict(self.base)
 
     def predict(self, base: SplitSource) -> dict[str, Any]:
-        """Example id -> prediction; what does not fit has none."""
+        """Return the predictions by example id; an example that does not fit has none."""
         return predict_split(self.folder, self.config, self.hardware, self._source(base), self.console)
 
     def lengths(self, base: SplitSource) -> dict[str, int]:
-        """Example id -> tokens of its input, as it was read."""
+        """Return the number of tokens of each input by example id."""
         options = encoding_options(self.config.task, active_schedule(self.config), read_config(self.folder.best_model))
         source, vocabulary = self._source(base), self.folder.best_model
         rows = open_split(source, vocabulary, options, self.config.paths, self.console).dataset
@@ -123,12 +125,12 @@ class JudgedRun:
 
 
 def robustness(run: JudgedRun, perturbations: Sequence[Perturbation]) -> Robustness:
-    """Predict the split anew with each perturbation, and sort its questions by length."""
-    return Robustness(tuple(_sensitivity(run, own) for own in perturbations), tuple(_by_length(run)))
+    """Predict the split with each perturbation, and group its questions by length."""
+    return Robustness(tuple(_sensitivity(run, perturbation) for perturbation in perturbations), tuple(_by_length(run)))
 
 
 def chosen(prediction: Any) -> tuple[tuple[Coordinate, ...], str]:
-    """What a prediction says: the cells, and what it makes of them or of the statement."""
+    """Return the cells of a prediction and its operator or label."""
     match prediction:
         case CellPrediction(cells=cells):
             return cells[:1], ""
@@ -140,16 +142,16 @@ def chosen(prediction: Any) -> tuple[tuple[Coordinate, ...], str]:
 
 
 def is_same(before: Any, after: Any, arrangement: Arrangement) -> bool:
-    """Whether two predictions say the same, the second one of the perturbed table."""
-    (cells, said), (moved, says) = chosen(before), chosen(after)
-    return said == says and set(cells) == {arrangement.origin(cell) for cell in moved}
+    """Compare a prediction with that on the perturbed table."""
+    (cells, said), (moved, said_after) = chosen(before), chosen(after)
+    return said == said_after and set(cells) == {arrangement.origin(cell) for cell in moved}
 
 
 def is_right(example: Example, prediction: Any, gold: Sequence[Value]) -> bool:
-    """Whether a prediction is right by the official measure of its task.
+    """Check a prediction by the official measure of its task.
 
     Args:
-        gold: the values of the right answer, where answers are made of cells (WikiTableQuestions).
+        gold: values of the right answer (WikiTableQuestions).
     """
     match prediction:
         case CellPrediction(cells=cells):
@@ -170,7 +172,7 @@ def _sensitivity(run: JudgedRun, perturbation: Perturbation) -> Sensitivity:
     asked = [example for example in run.examples.values() if tables[example.table.id].is_new]
     read = [example for example in asked if example.id in run.predictions and example.id in after]
     if not read:
-        raise UserError(f"{perturbation.kind}: no table of the split can be changed so; leave it out")
+        raise UserError(f"{perturbation.kind}: changes no table of this split; leave it out")
     lengths = run.lengths(source)
     tokens = int(np.median([lengths[example.id] for example in read]))
     return _compared(run, perturbation, read, len(asked), tokens, after, tables)
@@ -187,7 +189,7 @@ def _compared(
 ) -> Sensitivity:
     before = run.predictions
     moved = [(example, tables[example.table.id].applied(example)) for example in examples]
-    changed = [not is_same(before[own.id], after[own.id], tables[own.table.id]) for own in examples]
+    changed = [not is_same(before[e.id], after[e.id], tables[e.table.id]) for e in examples]
     was_right = [run.is_right(example, before[example.id]) for example in examples]
     now_right = [run.is_right(example, after[example.id]) for _, example in moved]
     return Sensitivity(
@@ -199,12 +201,12 @@ def _compared(
         bootstrap(was_right),
         bootstrap(now_right),
         paired_bootstrap(now_right, was_right),
-        tuple(example.id for example, own in zip(examples, changed, strict=True) if own),
+        tuple(example.id for example, differs in zip(examples, changed, strict=True) if differs),
     )
 
 
 def _by_length(run: JudgedRun) -> list[LengthBin]:
-    """Bins up to each power of two; what could not be read is in none."""
+    """Group the questions that fit by length, up to each power of two."""
     lengths = run.lengths(run.base)
     read = [example for example in run.examples.values() if example.id in run.predictions]
     bins = np.array([1 << (lengths[example.id] - 1).bit_length() for example in read])

@@ -88,7 +88,7 @@ def _table_errors(config: AnalyzeConfig, outcomes: TableOutcomes, console: Conso
     """What is wrong with the wrong answers to questions on tables alone."""
     from pathlib import Path
 
-    from mate_cli.analysis.table_errors import sample_table_errors
+    from mate_cli.analysis.errors import sample_table_errors
     from mate_cli.reporting.errors import mistake_table, write_table_errors
 
     errors = sample_table_errors(outcomes, config.analysis.sample, config.analysis.seed)

@@ -9,8 +9,7 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
-from mate_cli.analysis.table_errors import MISTAKES, TableErrors, WrongTableAnswer
+from mate_cli.analysis.errors import BLAMED, MISTAKES, Errors, TableErrors, WrongAnswer, WrongTableAnswer
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
 from mate_cli.reporting.grid import terminal_table

@@ -56,7 +56,7 @@ def test_pipelines_are_held_against_the_first(pipeline):
 def test_other_questions_and_other_kinds_are_refused(trained, pipeline, capsys):
     whole = pipeline("whole", right_where(bool))
     part = pipeline("part", right_where(bool), trained.examples[:100])
-    for other, words in ((part, "answer different questions: 70 of 170"), (trained.run, "compare like with like")):
+    for other, words in ((part, "answer different questions: 70 of 170"), (trained.run, "compare runs of one kind")):
         assert main(["analyze", "analysis=compare", f"runs=[{whole},{other}]", "split=test"]) == 2
         error = capsys.readouterr().err
         assert words in error

@@ -128,7 +128,10 @@ def test_the_command_writes_a_page_and_a_sheet_that_it_never_overwrites(pipeline
         ([], "run is missing: write run=..."),
         (["run=/nowhere"], "/nowhere is not a run folder: it has no config.yaml (mate train makes one)"),
         (["run={run}", "task=sample"], "task belongs to analysis=coverage or flow"),
-        (["run={run}", "split=dev"], "{run}/predictions-dev.jsonl is not there; mate evaluate run={run} split=dev"),
+        (
+            ["run={run}", "split=dev"],
+            "{run}/predictions-dev.jsonl does not exist; create it with mate evaluate run={run}",
+        ),
         (["run={run}", "runs=[a,b]"], "runs belongs to analysis=compare"),
     ],
 )

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import TapasConfig, TapasModel
 
-from mate_cli.analysis.flow import TARGETS, Target, aims, attention_flow, count_pairs, uniform_flow
+from mate_cli.analysis.flow import TARGETS, Target, attention_flow, count_pairs, pair_targets, uniform_flow
 from mate_cli.cli.main import main
 from mate_cli.encoding.batch import Collator
 from mate_cli.models.cell_selection import MateForCellSelection
@@ -120,7 +120,7 @@ def test_attention_made_by_hand_gives_the_flows_of_a_hand():
     for source, weights in by_source.items():
         for token, weight in weights.items():
             attention[1, source, token] = weight
-    sums = aims(row, column, segment).sums(attention)
+    sums = pair_targets(row, column, segment).sums(attention)
     assert sums.tolist() == [[5, 0, 0, 0, 0, 0, 0, 0], [0, 1.0, 0.25, 0.25, 1.0, 0.75, 0.25, 1.5]]
 
 
@@ -212,10 +212,10 @@ def test_the_command_on_a_folder_of_hugging_face_and_on_none(tmp_path: Path, mon
         ([], "run is missing: write run=..., or task=NAME with backbone=..."),
         (["run=nowhere"], "nowhere is not a run folder"),
         (["run=READER"], "task=sample reads single cells"),
-        (["run=LINFORMER"], "attends to projections of the whole input"),
+        (["run=LINFORMER"], "attends to projections of the input"),
         (["run=TABLE_ETC"], "attends to global tokens that are not in the input"),
         (["run=MATE_BUCKETED"], "attends in buckets"),
-        (["task=sample", "model=linformer"], "attends to projections of the whole input"),
+        (["task=sample", "model=linformer"], "attends to projections of the input"),
         (["task=sample", "model=reformer"], "model=reformer is for mate bench only"),
         (["task=sample_reader"], "task=sample_reader reads single cells"),
         (["task=mlm"], "task=mlm asks no questions"),

@@ -121,7 +121,7 @@ def test_the_command_on_a_trained_run(trained, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run=READER"], "chooses neither cells nor a label"),
+        (["run=READER"], "predicts neither cells nor a label"),
         ([], "run is missing: write run=..."),
         (["run=RUN", "analysis.perturbations=[rows,cells]"], "cells"),
         (["run=RUN", "analysis.distractors=1"], "analysis.distractors=1: must be a list [A,B] of numbers"),
@@ -148,5 +148,5 @@ def test_tables_of_a_single_cell_cannot_be_changed(run):
     table = Table("one", (Cell("city"),), ((Cell("Rome"),),))
     judged.all_examples = (Example("q", "where?", table, ("Rome",), {}, ((0, 0),)),)
     judged.examples = {"q": judged.all_examples[0]}
-    with pytest.raises(UserError, match="rows: no table of the split can be changed so"):
+    with pytest.raises(UserError, match="rows: changes no table of this split"):
         robustness(judged, [Perturbation("rows")])

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from mate_cli.analysis.compare import compare
+from mate_cli.analysis.errors import MISTAKES, sample_table_errors
 from mate_cli.analysis.outcomes import TableOutcomes, open_outcomes
-from mate_cli.analysis.table_errors import MISTAKES, sample_table_errors
 from mate_cli.cli.main import main
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
@@ -147,5 +147,5 @@ def test_a_reader_alone_is_refused(trained: Any, capsys: pytest.CaptureFixture[s
 def test_answers_that_cannot_be_read_are_made_anew(run: Any) -> None:
     folder = run("tabfact", "run", gold)
     Path(folder, "predictions-dev.jsonl").write_text('{"id": "1", ')
-    with pytest.raises(UserError, match=r"cannot read .*predictions-dev\.jsonl .*mate evaluate run=.* writes it anew"):
+    with pytest.raises(UserError, match=r"cannot read .*predictions-dev\.jsonl .*create it again with mate evaluate"):
         opened(folder)
