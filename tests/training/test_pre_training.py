@@ -123,7 +123,7 @@ def test_shards_prepared_anywhere_are_trained_on_with_their_own_vocabulary_alone
     [
         (("train", "task=mlm", *TINY), "task=mlm needs data_dir=FOLDER with tables"),
         (("train", "task=mlm", *TINY, "data_dir=empty"), "data_dir=empty: no tables among its 1 files"),
-        (("prepare", "task=mlm", "backbone=tiny", "data_dir=nowhere"), "data_dir=nowhere: no such folder"),
+        (("prepare", "task=mlm", "backbone=tiny", "data_dir=nowhere"), "data_dir=nowhere: there is no such folder"),
         (
             ("prepare", "task=mlm", "encode=false"),
             "encode=false belongs to tasks with questions",
