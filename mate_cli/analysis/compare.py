@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mate_cli.analysis.outcomes import Outcomes
-from mate_cli.metrics.statistics import Interval, bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
 from mate_cli.system.errors import UserError
 
 
@@ -53,7 +53,7 @@ def _compared(run: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRu
         seed=stage.config.seed if stage else 0,
         questions=len(run.examples),
         unread=run.unread,
-        measures={name: bootstrap(values, groups.get(name)) for name, values in measures.items()},
+        measures={name: mean_interval(values, groups.get(name)) for name, values in measures.items()},
         differences={name: paired_bootstrap(measures[name], values, groups.get(name)) for name, values in base.items()},
     )
 

@@ -21,7 +21,7 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.source import PerturbedSource, SplitSource
 from mate_cli.inference.evaluate import predict_split
 from mate_cli.metrics.denotation import answer_texts
-from mate_cli.metrics.statistics import Interval, bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of
 from mate_cli.models.weights import read_config
 from mate_cli.runs.folder import RunFolder
@@ -197,9 +197,9 @@ def _compared(
         asked,
         asked - len(examples),
         tokens,
-        bootstrap(changed),
-        bootstrap(was_right),
-        bootstrap(now_right),
+        mean_interval(changed),
+        mean_interval(was_right),
+        mean_interval(now_right),
         paired_bootstrap(now_right, was_right),
         tuple(example.id for example, differs in zip(examples, changed, strict=True) if differs),
     )
@@ -212,6 +212,6 @@ def _by_length(run: JudgedRun) -> list[LengthBin]:
     bins = np.array([1 << (lengths[example.id] - 1).bit_length() for example in read])
     right = np.array([run.is_right(example, run.predictions[example.id]) for example in read])
     return [
-        LengthBin(int(tokens), int(np.sum(bins == tokens)), bootstrap(right[bins == tokens]))
+        LengthBin(int(tokens), int(np.sum(bins == tokens)), mean_interval(right[bins == tokens]))
         for tokens in np.unique(bins)
     ]

@@ -19,8 +19,10 @@ def missing_inputs(config: Any) -> list[str]:
     """A line for each path of a configuration that does not exist or is of the wrong kind.
 
     The metadata ``reads`` of a key says what its value, or each value of its list, must name. Addresses with "://"
-    are left to what opens them.
+    are left to what opens them; a dry run reads nothing.
     """
+    if getattr(config, "dry_run", False):
+        return []
     runs = Path(config.paths.runs).expanduser() if hasattr(config, "paths") else Path("runs")
     lines = [_problem(name, path, kind, runs) for name, path, kind in _paths(config) if "://" not in path]
     if isinstance(config, TrainConfig):

@@ -1,4 +1,9 @@
-"""Statistics of results: bootstrap intervals over questions, and spread, order and contrasts over seeds.
+"""Statistics of results: intervals over questions, and spread, order and contrasts over seeds.
+
+All intervals are of 95%. A share of yes/no outcomes, such as accuracy, Hits@k or exact match, has Wilson's interval
+(Wilson 1927), which is also right for a few questions: 6 of 6 gives 61.0 to 100.0, where resampling gives 100.0 to
+100.0. Means of other values, such as F1, differences of paired values, and outcomes that come in groups have a
+percentile bootstrap interval (Efron 1979).
 
 The paper reports the median and half the interquartile range of five seeds (appendix A.2), and the test result of the
 seed with the median development score (table 5).
@@ -19,11 +24,38 @@ _MIN_RANKED = 3  # two values are always in one order or the other
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its percentile interval."""
+    """A mean with its 95% interval."""
 
     mean: float
     low: float
     high: float
+
+
+def mean_interval(values: ArrayLike, groups: ArrayLike | None = None) -> Interval:
+    """Return the mean of one value per question with its 95% interval.
+
+    Wilson's where all values are 0 or 1 and each question is drawn by itself; the bootstrap's elsewhere. In groups that
+    are all right or all wrong, of which resampling tells nothing, Wilson's with each group as one outcome.
+
+    Args:
+        values, groups: as in ``bootstrap``.
+
+    Raises:
+        ValueError: no question.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    is_share = numbers.size > 0 and bool(np.isin(numbers, (0, 1)).all())
+    outcomes = len(numbers if groups is None else np.unique(groups))
+    if is_share and (outcomes == len(numbers) or len(np.unique(numbers)) == 1):
+        return _wilson(float(numbers.mean()), outcomes)
+    return bootstrap(numbers, groups)
+
+
+def _wilson(share: float, outcomes: int) -> Interval:
+    from scipy.stats import binomtest  # slow to import
+
+    limits = binomtest(round(share * outcomes), outcomes).proportion_ci(_LEVEL, method="wilson")
+    return Interval(share, float(limits.low), float(limits.high))
 
 
 def bootstrap(values: ArrayLike, groups: ArrayLike | None = None) -> Interval:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table as RichTable
 
-from mate_cli.metrics.statistics import bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 from mate_cli.reporting.shares import interval_record, percent, percent_interval
 
 Right = Mapping[str, NDArray[np.bool_]]
@@ -28,7 +28,7 @@ def accuracy_record(model: Right, baselines: Mapping[str, Right], groups: Groups
     groups = groups or {}
     return {
         "model": {
-            name: {"number": len(right), **interval_record(bootstrap(right, groups.get(name)))}
+            name: {"number": len(right), **interval_record(mean_interval(right, groups.get(name)))}
             for name, right in model.items()
         },
         "baselines": {name: {own: float(np.mean(r)) for own, r in right.items()} for name, right in baselines.items()},

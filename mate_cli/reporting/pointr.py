@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.inference.answer_split import Answers
 from mate_cli.metrics.hybridqa import GROUPS, AnswerScores, answer_scores, exact_match, f1
-from mate_cli.metrics.statistics import bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 from mate_cli.reporting.grid import terminal_table
 from mate_cli.reporting.published import Figure, Published
 from mate_cli.runs.folder import RunFolder
@@ -83,7 +83,7 @@ def scores_record(scores: Mapping[str, AnswerScores]) -> dict[str, Any]:
     return {
         group: {
             "questions": len(group_scores.exact),
-            **{measure: asdict(bootstrap(getattr(group_scores, measure))) for measure in _MEASURES},
+            **{measure: asdict(mean_interval(getattr(group_scores, measure))) for measure in _MEASURES},
         }
         for group, group_scores in scores.items()
     }

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
-from mate_cli.metrics.statistics import bootstrap
+from mate_cli.metrics.statistics import mean_interval
 from mate_cli.reporting.shares import interval_record, percent
 from mate_cli.tables.table import Example
 
@@ -26,7 +26,6 @@ def reading_record(examples: Sequence[Example], answers: Answers, baselines: Map
     answered = [example for example in examples if example.answers is not None]
     if not answered:
         return {"questions": 0}
-    interval = bootstrap(_exact(answered, answers))
     return {
         "questions": len(answered),
         "readable": sum(example.id in answers for example in answered) / len(answered),
@@ -35,7 +34,7 @@ def reading_record(examples: Sequence[Example], answers: Answers, baselines: Map
             "by_subset": _by_group(answered, answers, [SUBSETS.get(e.subset, "") for e in answered]),
             "by_reasoning": _by_group(answered, answers, [e.reasoning for e in answered]),
         },
-        "exact_interval": interval_record(interval),
+        "exact_interval": interval_record(mean_interval(_exact(answered, answers))),
         "baselines": {name: _scores(answered, own) for name, own in baselines.items()},
     }
 

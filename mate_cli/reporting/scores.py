@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.metrics.cell_selection import KS, CellSelectionScores, Hits, example_places, score
-from mate_cli.metrics.statistics import bootstrap, paired_bootstrap
+from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 from mate_cli.reporting.shares import interval_record, percent
 from mate_cli.tables.table import Coordinate, Example
 
@@ -35,7 +35,7 @@ def score_record(
     return {
         "questions": len(answered),
         "model": _scores_record(score(examples, model)),
-        "hits@1_interval": interval_record(bootstrap(places["model"] < 1)),
+        "hits@1_interval": interval_record(mean_interval(places["model"] < 1)),
         "baselines": {
             "random": {f"hits@{k}": random_hits[k] for k in KS},
             **{name: _hits_record(score(examples, ranking).overall) for name, ranking in baselines.items()},

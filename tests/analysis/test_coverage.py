@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, capsys):
         ("task.sentences=3", "task.sentences is a key of task, and there is none: add task=NAME"),
         ("analysis.radii=5", "analysis.radii=5: must be a list [A,B] of whole numbers"),
         ("analysis.radii=[a]", "analysis.radii=['a']: must be a list [A,B] of whole numbers"),
-        ("data_dir=x", "data_dir says how to read a task: add task=NAME"),
+        ("data_dir=.", "data_dir says how to read a task: add task=NAME"),
     ],
 )
 def test_a_mistake_is_one_line(words, line, capsys):

@@ -126,13 +126,13 @@ def test_the_command_writes_a_page_and_a_sheet_that_it_never_overwrites(pipeline
     ("words", "line"),
     [
         ([], "run is missing: write run=..."),
-        (["run=/nowhere"], "/nowhere is not a run folder: it has no config.yaml (mate train makes one)"),
+        (["run=/nowhere"], "run=/nowhere: there is no such folder; mate runs lists those that exist"),
         (["run={run}", "task=sample"], "task belongs to analysis=coverage or flow"),
         (
             ["run={run}", "split=dev"],
             "{run}/predictions-dev.jsonl does not exist; create it with mate evaluate run={run}",
         ),
-        (["run={run}", "runs=[a,b]"], "runs belongs to analysis=compare"),
+        (["run={run}", "runs=[{run},{run}]"], "runs belongs to analysis=compare"),
     ],
 )
 def test_a_mistake_is_one_line(words, line, trained, capsys):

@@ -210,7 +210,7 @@ def test_the_command_on_a_folder_of_hugging_face_and_on_none(tmp_path: Path, mon
     ("words", "message"),
     [
         ([], "run is missing: write run=..., or task=NAME with backbone=..."),
-        (["run=nowhere"], "nowhere is not a run folder"),
+        (["run=nowhere"], "run=nowhere: there is no such folder"),
         (["run=READER"], "task=sample reads single cells"),
         (["run=LINFORMER"], "attends to projections of the input"),
         (["run=TABLE_ETC"], "attends to global tokens that are not in the input"),
@@ -223,7 +223,7 @@ def test_the_command_on_a_folder_of_hugging_face_and_on_none(tmp_path: Path, mon
         (["run=RUN", "task=wtq"], "task=wtq needs data_dir=DIR"),
         (["run=RUN", "analysis.baseline_only=true"], "analysis.baseline_only looks at no run"),
         (["run=RUN", "schedule=smoke"], "schedule says how to read a task: add task=NAME"),
-        (["task=sample", "backbone=folder", "backbone.path=nowhere"], "nowhere is no model folder"),
+        (["task=sample", "backbone=folder", "backbone.path=nowhere"], "backbone.path=nowhere: there is no such folder"),
     ],
 )
 def test_what_is_refused(trained, tmp_path: Path, capsys, words, message):

@@ -128,7 +128,7 @@ def test_the_command_on_a_trained_run(trained, tmp_path, capsys):
         (["run=RUN", "analysis.distractors=[2,0]"], "analysis.distractors=0.0: must be above 0"),
         (["analysis=coverage", "max_tokens=512"], "max_tokens says how to read a task: add task=NAME"),
         (
-            ["analysis=errors", "run=x", "max_tokens=512"],
+            ["analysis=errors", "run=RUN", "max_tokens=512"],
             "max_tokens belongs to analysis=robustness or coverage or flow",
         ),
         (["run=RUN", "analysis=coverage"], "run belongs to analysis=errors or robustness or flow"),

@@ -13,6 +13,7 @@ from mate_cli.metrics.statistics import (
     Spread,
     bootstrap,
     contrast,
+    mean_interval,
     median_run,
     paired_bootstrap,
     rank_correlation,
@@ -66,6 +67,40 @@ def test_it_is_the_same_each_time_and_a_point_where_all_are_equal() -> None:
     assert bootstrap(values) == bootstrap(values)
     assert bootstrap([1, 1, 1]) == bootstrap([True] * 5)
     assert (bootstrap([1, 1, 1]).low, bootstrap([1, 1, 1]).high) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("hits", "questions", "low", "high"),
+    # Worked out from (p + z^2/2n -+ z sqrt(p(1 - p)/n + z^2/4n^2)) / (1 + z^2/n) with z = 1.959964.
+    [
+        (6, 6, 0.60967, 1.0),
+        (0, 6, 0.0, 0.39033),
+        (1, 1, 0.20655, 1.0),
+        (5, 10, 0.23659, 0.76341),
+        (157, 170, 0.87357, 0.95477),
+    ],
+)
+def test_a_share_has_wilsons_interval(hits: int, questions: int, low: float, high: float) -> None:
+    found = mean_interval(np.arange(questions) < hits)
+    assert found.mean == pytest.approx(hits / questions)
+    assert [found.low, found.high] == pytest.approx([low, high], abs=1e-4)
+
+
+def test_wilson_and_bootstrap_agree_on_many_questions() -> None:
+    hits = np.arange(2000) < 1300
+    share, drawn = mean_interval(hits), bootstrap(hits)
+    assert [share.low, share.high] == pytest.approx([drawn.low, drawn.high], abs=0.002)
+
+
+def test_other_means_are_resampled_and_uniform_groups_count_once() -> None:
+    f1 = [0.5, 1.0, 0.0, 0.8]
+    assert mean_interval(f1) == bootstrap(f1)
+    hits, groups = [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2]
+    assert mean_interval(hits, groups) == bootstrap(hits, groups)
+    assert mean_interval([True] * 6, groups) == mean_interval([True] * 3)
+    assert mean_interval(hits, np.arange(6)) == mean_interval(hits)
+    with pytest.raises(ValueError, match="at least one"):
+        mean_interval([])
 
 
 def test_what_cannot_be_compared() -> None:

@@ -337,7 +337,10 @@ class TestCommand:
             (["what=all", "only=MATE"], "only names a row of one table"),
             (["what=table6", "again=true", "dry_run=true"], "again belongs to running: leave out dry_run"),
             (["what=table6", "words=hardwar=cpu"], "unknown key 'hardwar': did you mean hardware?"),
-            (["what=table6", "only=SAT", "data.tables=x", "backbone=run", "backbone.path=y"], "backbone.path=y is"),
+            (
+                ["what=table6", "only=SAT", "backbone=run", "backbone.path=y"],
+                "backbone.path=y: there is no such folder",
+            ),
             ([], "what is missing"),
         ],
     )

@@ -40,6 +40,7 @@ def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("echo")
 def test_a_local_sweep_hands_out_the_words_of_each_job(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a b, 'c'").mkdir()
     words = ["-m", "seed=0,1", "hydra/launcher=local", "data_dir=a b, 'c'", "--debug", "task=sample"]
     assert main(["train", *words]) == 4
     out, errors = capfd.readouterr()
@@ -96,6 +97,7 @@ def test_a_launcher_without_m_is_warned_about(
 ) -> None:
     ran: list[object] = []
     monkeypatch.setattr("mate_cli.commands.export.run", ran.append)
+    monkeypatch.setattr("mate_cli.cli.diagnosis.missing_inputs", lambda config: [])
     assert main(["export", "run=a", "to=b", "hydra/launcher=local"]) == 0
     assert len(ran) == 1
     warning = "warning: hydra/launcher=local does nothing without -m: this is one job, run here\n"
