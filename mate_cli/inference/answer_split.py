@@ -1,10 +1,10 @@
-"""The answers of a two-stage pipeline to the questions of a split, and the weight that joins the stages."""
+"""Answer the questions of a split with a PointR pipeline, and fit the weight that joins its stages."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -27,13 +27,13 @@ from mate_cli.training.splits import data_source
 
 @dataclass(frozen=True)
 class Answers:
-    """What the pipeline read of each question, and how the cells are weighed.
+    """The cells that a pipeline read for each question, and the weight of the reader.
 
     Attributes:
-        gold: of every question that counts, also of those whose table is not there, which have no answer.
-        cells: question id -> the cells read, as the selector ranks them.
-        numbers: how many of the cells are looked at, by the name of that choice; the last is what was asked for.
-        fit: how the weight was found, where it was fitted on these questions.
+        gold: of every question that is scored, including those without a table, which stay unanswered.
+        cells: question id -> the cells read, in the selector's order.
+        numbers: name -> number of cells to choose from, None for all; the last entry is the requested one.
+        fit: the fit of the weight, if it was fitted on these questions.
     """
 
     examples: tuple[Example, ...]
@@ -44,23 +44,23 @@ class Answers:
     fit: WeightFit | None = None
 
     def predictions(self, name: str) -> dict[str, str]:
-        """Question id -> answer, "" where nothing was read; one for every question of ``gold``."""
+        """Question id -> answer, for every question of ``gold``; "" if no cell was read."""
         answers = {}
         for question in self.gold:
             cells = self.cells.get(question, ())[: self.numbers[name]]
-            place = choose(cells, self.weight)
-            answers[question] = "" if place is None else cells[place].span
+            chosen = choose(cells, self.weight)
+            answers[question] = "" if chosen is None else cells[chosen].span
         return answers
 
 
 def answer_split(config: EvaluateConfig, pipeline: Pipeline, weight: float | None, console: Console) -> Answers:
-    """Select, read and join.
+    """Select cells, read them, and weigh both stages.
 
     Args:
         weight: of the reader; None fits it on the questions, which must have answers.
 
     Raises:
-        UserError: the data is not there.
+        UserError: the data is missing.
     """
     trained = pipeline.reader.config
     whole = data_source(trained.task, config.split, config.data_dir or trained.data_dir, config.paths)
@@ -71,18 +71,22 @@ def answer_split(config: EvaluateConfig, pipeline: Pipeline, weight: float | Non
         gold = {example.id: gold[example.id] for example in examples}
     selection = select(pipeline, source, examples, config.top, config.hardware, console)
     cells = read_cells(pipeline, examples, selection, config.hardware, console)
-    numbers = _numbers(pipeline, config.top)
+    if isinstance(pipeline.selector, str):
+        numbers: dict[str, int | None] = {pipeline.selector: None}
+    else:
+        numbers = {f"top {k}": k for k in sorted({*(k for k in KS if k < config.top), config.top})}
     if weight is not None:
         return Answers(examples, gold, cells, numbers, weight)
-    fit = _fit(gold, cells)
+    answered = {name: question.answers for name, question in gold.items() if question.answers is not None}
+    fit = fit_weight([cells.get(name, ()) for name in answered], list(answered.values()))
     return Answers(examples, gold, cells, numbers, fit.weight, fit)
 
 
 def known_weight(config: EvaluateConfig, pipeline: Pipeline, folder: RunFolder) -> float | None:
-    """The weight to use: the one given, or else fitted before; None where it is to be fitted now, on ``train``.
+    """The weight given or fitted before; None if it is to be fitted now, on ``train``.
 
     Raises:
-        UserError: it is needed, and neither given nor fitted.
+        UserError: a weight is needed, and neither given nor fitted.
     """
     if config.weight is not None or config.top == 1:
         return 1.0 if config.weight is None else config.weight
@@ -99,10 +103,10 @@ def known_weight(config: EvaluateConfig, pipeline: Pipeline, folder: RunFolder) 
 
 @contextmanager
 def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
-    """Keep a folder for the results of one pipeline; a new one goes again where the work in it fails.
+    """Lock a folder for the results of one pipeline; remove a new one if the work fails.
 
     Raises:
-        UserError: it holds something else, is in use by another process, or cannot be written.
+        UserError: it holds other results, is in use by another process, or cannot be written.
     """
     identity_file, identity = folder.path / "pipeline.json", pipeline.identity
     if folder.config_file.exists():
@@ -125,14 +129,3 @@ def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
         raise
     finally:
         lock.release()
-
-
-def _numbers(pipeline: Pipeline, top: int) -> dict[str, int | None]:
-    if isinstance(pipeline.selector, str):
-        return {pipeline.selector: None}
-    return {f"top {k}": k for k in sorted({*(k for k in KS if k < top), top})}
-
-
-def _fit(gold: Mapping[str, Gold], cells: Mapping[str, tuple[ReadCell, ...]]) -> WeightFit:
-    answered = [name for name, own in gold.items() if own.answers is not None]
-    return fit_weight([cells.get(name, ()) for name in answered], [gold[name].answers or () for name in answered])
