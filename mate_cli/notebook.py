@@ -19,7 +19,6 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.inference.caveats import caveats
 from mate_cli.inference.predict import Answerer
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.reporting.answer import prediction_record
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example, Table
@@ -27,8 +26,6 @@ from mate_cli.tables.user_arrow import frame_table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_ANSWERING = ("cell_selection", "table_qa", "entailment")
 
 
 class LoadedRun:
@@ -58,14 +55,14 @@ class LoadedRun:
         Raises:
             UserError: the model answers no questions by itself, or the table is too large.
         """
-        if self.config.task.kind not in _ANSWERING:
+        traits = self.config.task.traits
+        if traits.asked is None:
             raise UserError(f"{self.folder.path}: a model of task={self.config.task.name} answers nothing by itself")
-        if before and self.config.task.kind != "table_qa":
+        if before and not traits.converses:
             raise UserError(f"{self.folder.path} was not trained on conversations; load a run of task=sqa")
         if not isinstance(table, Table):
             table = frame_table(table)
-        prediction = self.predictor.converse(Example("question", question, table), before)
-        record = prediction_record(question, table, prediction, top)
+        record = self.predictor.record(Example("question", question, table), before, top)
         return record | {"warnings": caveats(self.config, record)}
 
 

@@ -18,6 +18,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator
 from mate_cli.inference.predictor import Predictor
+from mate_cli.kinds.registry import task_of
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import make_planner
@@ -27,7 +28,6 @@ from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers, resolve_devices
 from mate_cli.training.splits import data_source, encoding_options, open_split
 from mate_cli.training.starting_model import encoding_model, starting_model
-from mate_cli.training.tasks import task_of
 
 _PAPERS = ("wtq", "dev")
 _WITHOUT_FLOW = {
@@ -90,8 +90,8 @@ def _of_backbone(config: AnalyzeConfig, console: Console) -> Attended:
     split = _Split(config, config)
     _check_flow(config.model, f"model={config.model.name}")
     torch.manual_seed(config.analysis.seed)
-    training = TrainConfig(task=split.task, model=config.model, backbone=config.backbone)
-    model, vocabulary, _ = starting_model(training, active_schedule(config), console)
+    training = TrainConfig(task=split.task, model=config.model, backbone=config.backbone, schedule=config.schedule)
+    model, vocabulary, _ = starting_model(training, task_of(training), console)
     name = Path(config.backbone.path).expanduser().resolve().name if config.backbone.path else config.backbone.name
     return split.attended(f"{name} as {config.model.name}", vocabulary, model.config, model, console)
 
@@ -111,8 +111,8 @@ class _Split:
 
     def __init__(self, config: AnalyzeConfig, source: TrainConfig | AnalyzeConfig) -> None:
         assert source.task is not None
-        self.task, self.schedule, self.paths = source.task, active_schedule(source), config.paths
-        if self.task.kind == "span_reading":
+        self.source, self.task, self.paths = source, source.task, config.paths
+        if self.task.traits.role == "reader":
             raise UserError(
                 f"task={self.task.name} reads single cells, and attention flow needs tables; choose another task"
             )
@@ -126,8 +126,9 @@ class _Split:
         model: MatePreTrainedModel | None,
         console: Console,
     ) -> Attended:
-        options = encoding_options(self.task, self.schedule, model_config)
-        source = task_of(self.task).source(self.data, training=False)
+        task = task_of(self.source)
+        options = encoding_options(self.source, task, model_config)
+        source = task.source(self.data, training=False)
         rows = open_split(source, vocabulary, options, self.paths, console).dataset
         title, is_papers = f"{name}, {self.task.name} {self.data.split}", (self.data.format, self.data.split) == _PAPERS
         return Attended(title, is_papers, model, rows)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from mate_cli.analysis.outcomes import CellOutcomes, Outcomes, TableOutcomes
-from mate_cli.config.task import active_schedule
 from mate_cli.encoding.encode import encode
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.stages import Stage
+from mate_cli.kinds.entailment import LABELS
+from mate_cli.kinds.registry import task_of
 from mate_cli.metrics.near_miss import Miss, classify
 from mate_cli.models.config_file import read_config
 from mate_cli.tables.reading import reading_example
@@ -152,8 +153,7 @@ def _keeps_answer(stage: Stage | None, examples: Sequence[Example]) -> list[bool
     """Say whether a stage's input of an example keeps the answer in a candidate cell; True without a stage."""
     if stage is None or not examples:
         return [True] * len(examples)
-    model, task = read_config(stage.folder.best_model), stage.config.task
-    options = encoding_options(task, active_schedule(stage.config), model)
+    options = encoding_options(stage.config, task_of(stage.config), read_config(stage.folder.best_model))
     encoded = encode(examples, CellTokenizer(stage.folder.best_model), options)
     return [features.answer_in_input for features in encoded]
 
@@ -162,7 +162,7 @@ def _wrong_table_answer(outcomes: TableOutcomes, example: Example) -> WrongTable
     record, cells = outcomes.records.get(example.id), tuple(outcomes.cells(example))
     prediction = outcomes.answer(example)
     if example.label is not None:
-        prediction = () if record is None else (("refuted", "entailed")[record["label"]],)
+        prediction = () if record is None else (LABELS[record["label"]],)
     return WrongTableAnswer(example, record, prediction, cells, _mistake(example, record, cells))
 
 

@@ -17,11 +17,11 @@ from mate_cli.config.inference import SELECTORS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.encoding.source import DataSource
 from mate_cli.inference.stages import Stage, open_stage
+from mate_cli.kinds.kind import Judgement
+from mate_cli.kinds.registry import kind_of
 from mate_cli.metrics.cell_selection import KS, example_places
 from mate_cli.metrics.denotation import answer_texts
-from mate_cli.metrics.sqa import SequenceScores, sequence_scores
-from mate_cli.metrics.tabfact import right_by_group
-from mate_cli.metrics.wtq import Value, gold_values, verdicts
+from mate_cli.metrics.wtq import Value, gold_values
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines
@@ -133,25 +133,11 @@ class TableOutcomes(Outcomes):
     def unread(self) -> int:
         return len(self.examples) - len(self.records)
 
-    @property
-    def is_sequential(self) -> bool:
-        return any(example.conversation for example in self.examples)
-
     def measures(self) -> dict[str, NDArray[np.float64]]:
-        """Return SQA: ALL by question, SEQ by conversation; WikiTableQuestions: accuracy; TabFact: all, its groups."""
-        right: dict[str, NDArray[np.bool_]]
-        if self.stage.config.task.kind == "entailment":
-            right = right_by_group(self.examples, {name: int(line["label"]) for name, line in self.records.items()})
-        elif self.is_sequential:
-            scores = self._sequence_scores
-            right = {"ALL": scores.questions, "SEQ": scores.sequences}
-        else:
-            is_right = verdicts(self.gold, {example.id: self.answer(example) for example in self.examples})
-            right = {"accuracy": np.array([is_right[example.id] for example in self.examples])}
-        return {name: values.astype(np.float64) for name, values in right.items()}
+        return {name: values.astype(np.float64) for name, values in self._measured.right.items()}
 
     def groups(self) -> dict[str, NDArray[np.int64]]:
-        return {"ALL": self._sequence_scores.conversation} if self.is_sequential else {}
+        return dict(self._measured.groups)
 
     def cells(self, example: Example) -> list[Coordinate]:
         """Return the chosen cells; a verdict has none."""
@@ -163,8 +149,11 @@ class TableOutcomes(Outcomes):
         return answer_texts(example.table, self.cells(example), operator)
 
     @cached_property
-    def _sequence_scores(self) -> SequenceScores:
-        return sequence_scores(self.examples, {e.id: self.cells(e) for e in self.examples if e.id in self.records})
+    def _measured(self) -> Judgement:
+        answering = kind_of(self.stage.config.task).answering
+        assert answering is not None
+        assert answering.measures is not None
+        return answering.measures(self.examples, self.records, self.gold)
 
 
 def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes | TableOutcomes:
@@ -179,21 +168,21 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     path = Path(folder)
     if (path / "pipeline.json").is_file():
         return _pipeline(path, split, data_dir, paths)
-    config = load_run_config(path)
-    if config.task.kind == "span_reading":
+    stage = Stage(RunFolder(path), load_run_config(path))
+    config, role = stage.config, stage.config.task.traits.role
+    if role == "reader":
         raise UserError(
             f"{path} is a run of task={config.task.name}, a reader; name the folder that mate evaluate selector=... "
             f"reader={path} makes"
         )
     lines = _lines(path / f"predictions-{split}.jsonl", f"mate evaluate run={path} split={split}")
-    stage = Stage(RunFolder(path), config)
     source = data_source(config.task, split, data_dir or config.data_dir, paths)
     examples = _answered(source)
     scored = RunFolder(path).metrics_file
     count = json.loads(scored.read_text(encoding="utf-8"))[split]["questions"] if scored.is_file() else None
     if count != len(examples) or not {line["id"] for line in lines} <= {example.id for example in examples}:
         raise UserError(f"{path} was scored on other questions than {split} has here; name their folder: data_dir=DIR")
-    if config.task.kind == "cell_selection":
+    if role == "selector":
         ranked: dict[str, Any] = {example.id: {"cells": []} for example in examples} | {
             line["id"]: _ranked(line) for line in lines
         }
@@ -205,8 +194,8 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
 def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes:
     stages = json.loads((path / "pipeline.json").read_text(encoding="utf-8"))
     untrained = stages["selector"] in SELECTORS
-    selector = None if untrained else open_stage("selector", stages["selector"], ("cell_selection",), paths)
-    reader = open_stage("reader", stages["reader"], ("span_reading",), paths)
+    selector = None if untrained else open_stage("selector", stages["selector"], paths)
+    reader = open_stage("reader", stages["reader"], paths)
     command = f"mate evaluate selector={stages['selector']} reader={stages['reader']} split={split} to={path}"
     records = {line["id"]: line for line in _lines(path / f"records-{split}.jsonl", command)}
     source = data_source(reader.config.task, split, data_dir or reader.config.data_dir, paths)

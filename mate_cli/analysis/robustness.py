@@ -16,27 +16,20 @@ import numpy as np
 from rich.console import Console
 
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.source import PerturbedSource, SplitSource
 from mate_cli.inference.evaluate import predict_split
-from mate_cli.metrics.denotation import answer_texts
+from mate_cli.kinds.kind import QuestionAnswering
+from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
-from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of
+from mate_cli.metrics.wtq import gold_values
 from mate_cli.models.weights import read_config
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.perturb import Arrangement, Perturbation, arrangements
 from mate_cli.tables.prediction_files import TAGGED, read_tagged
-from mate_cli.tables.table import Coordinate, Example
-from mate_cli.tasks.cell_selection import CellPrediction
-from mate_cli.tasks.entailment import Entailment
-from mate_cli.tasks.table_qa import TableAnswer
+from mate_cli.tables.table import Example
 from mate_cli.training.splits import data_source, encoding_options, open_split
-from mate_cli.training.tasks import task_of
-
-ROBUST_KINDS = ("cell_selection", "table_qa", "entailment")
-"""Kinds of task whose predictions are cells or a label."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +87,11 @@ class JudgedRun:
         data_dir: str | None,
         console: Console,
     ) -> None:
-        if config.task.kind not in ROBUST_KINDS:
+        answering = kind_of(config.task).answering
+        if answering is None:
             raise UserError(f"{path} is a run of task={config.task.name}, which predicts neither cells nor a label")
         self.folder, self.config, self.hardware, self.console = RunFolder(path), config, hardware, console
+        self.answering, self.task = answering, task_of(config)
         self.base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
         self.all_examples = tuple(self.base.read().examples)
         known = [example for example in self.all_examples if (example.answers, example.label) != (None, None)]
@@ -112,16 +107,17 @@ class JudgedRun:
 
     def lengths(self, base: SplitSource) -> dict[str, int]:
         """Return the number of tokens of each input by example id."""
-        options = encoding_options(self.config.task, active_schedule(self.config), read_config(self.folder.best_model))
+        options = encoding_options(self.config, self.task, read_config(self.folder.best_model))
         source, vocabulary = self._source(base), self.folder.best_model
         rows = open_split(source, vocabulary, options, self.config.paths, self.console).dataset
         return dict(zip(rows["id"], map(int, rows["length"]), strict=True))
 
     def is_right(self, example: Example, prediction: Any) -> bool:
-        return is_right(example, prediction, self.gold.get(example.id, ()))
+        """Whether a prediction is right by the official measure of the task."""
+        return self.answering.is_right(example, prediction, self.gold.get(example.id, ()))
 
     def _source(self, base: SplitSource) -> SplitSource:
-        return task_of(self.config.task).source(base, training=False)
+        return self.task.source(base, training=False)
 
 
 def robustness(run: JudgedRun, perturbations: Sequence[Perturbation]) -> Robustness:
@@ -129,40 +125,10 @@ def robustness(run: JudgedRun, perturbations: Sequence[Perturbation]) -> Robustn
     return Robustness(tuple(_sensitivity(run, perturbation) for perturbation in perturbations), tuple(_by_length(run)))
 
 
-def chosen(prediction: Any) -> tuple[tuple[Coordinate, ...], str]:
-    """Return the cells of a prediction and its operator or label."""
-    match prediction:
-        case CellPrediction(cells=cells):
-            return cells[:1], ""
-        case TableAnswer(cells=cells, aggregation=aggregation):
-            return cells, aggregation
-        case Entailment(label=label):
-            return (), str(label)
-    raise TypeError(type(prediction))
-
-
-def is_same(before: Any, after: Any, arrangement: Arrangement) -> bool:
+def is_same(answering: QuestionAnswering, before: Any, after: Any, arrangement: Arrangement) -> bool:
     """Compare a prediction with that on the perturbed table."""
-    (cells, said), (moved, said_after) = chosen(before), chosen(after)
+    (cells, said), (moved, said_after) = answering.chosen(before), answering.chosen(after)
     return said == said_after and set(cells) == {arrangement.origin(cell) for cell in moved}
-
-
-def is_right(example: Example, prediction: Any, gold: Sequence[Value]) -> bool:
-    """Check a prediction by the official measure of its task.
-
-    Args:
-        gold: values of the right answer (WikiTableQuestions).
-    """
-    match prediction:
-        case CellPrediction(cells=cells):
-            return cells[:1] != () and cells[0] in example.candidates
-        case TableAnswer(cells=cells) if example.conversation:
-            return set(cells) == set(example.candidates)
-        case TableAnswer(cells=cells, aggregation=aggregation):
-            return denotes(values_of(answer_texts(example.table, cells, aggregation)), gold)
-        case Entailment(label=label):
-            return label == example.label
-    raise TypeError(type(prediction))
 
 
 def _sensitivity(run: JudgedRun, perturbation: Perturbation) -> Sensitivity:
@@ -189,7 +155,7 @@ def _compared(
 ) -> Sensitivity:
     before = run.predictions
     moved = [(example, tables[example.table.id].applied(example)) for example in examples]
-    changed = [not is_same(before[e.id], after[e.id], tables[e.table.id]) for e in examples]
+    changed = [not is_same(run.answering, before[own.id], after[own.id], tables[own.table.id]) for own in examples]
     was_right = [run.is_right(example, before[example.id]) for example in examples]
     now_right = [run.is_right(example, after[example.id]) for _, example in moved]
     return Sensitivity(

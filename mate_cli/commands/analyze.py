@@ -47,20 +47,19 @@ def _documents(config: AnalyzeConfig, console: Console) -> Iterable[Document]:
     """The examples of a task, or generated tables where there is none."""
     from mate_cli.analysis.coverage import encoded_documents, generated_documents
     from mate_cli.config.task import active_schedule
+    from mate_cli.kinds.registry import task_of
     from mate_cli.training.splits import data_source, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
-    from mate_cli.training.tasks import task_of
 
-    task = config.task
-    if task is None:
+    if config.task is None:
         return generated_documents()
-    base = data_source(task, config.split, config.data_dir, config.paths)
-    source = task_of(task).source(base, training=config.split == "train")
-    schedule = active_schedule(config)
-    vocabulary, model = encoding_model(config.backbone, config.model, schedule.max_tokens)
-    options = encoding_options(task, schedule, model)
+    task = task_of(config)
+    base = data_source(config.task, config.split, config.data_dir, config.paths)
+    source = task.source(base, training=config.split == "train")
+    vocabulary, model = encoding_model(config.backbone, config.model, active_schedule(config).max_tokens)
+    options = encoding_options(config, task, model)
     split = open_split(source, vocabulary, options, config.paths, console)
-    return encoded_documents(f"{task.name} {config.split}", split.dataset)
+    return encoded_documents(f"{config.task.name} {config.split}", split.dataset)
 
 
 def _errors(config: AnalyzeConfig, console: Console) -> None:

@@ -86,8 +86,8 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
         assert config.selector is not None
         assert config.reader is not None
         return open_pipeline(config.selector, config.reader, config.paths, (), config.max_tokens)
-    stage = open_stage("run", config.run, ("cell_selection", "table_qa", "entailment"), config.paths, config.max_tokens)
-    if config.before and stage.config.task.kind != "table_qa":
+    stage = open_stage("run", config.run, config.paths, config.max_tokens)
+    if config.before and not stage.config.task.traits.converses:
         raise UserError(f"before: run={config.run} was not trained on conversations; name a run of task=sqa")
     return stage
 
@@ -102,12 +102,13 @@ def _answer(config: PredictConfig, inputs: _Inputs) -> dict[str, Any]:
     from mate_cli.inference.pointr import read_cells, top_cells
     from mate_cli.inference.predict import Answerer, predict_cells
     from mate_cli.inference.stages import Stage
-    from mate_cli.reporting.answer import answer_record, prediction_record, read_answer_record
+    from mate_cli.kinds.cell_selection import answer_record
+    from mate_cli.reporting.answer import read_answer_record
 
     example, model = inputs.example, inputs.model
     if isinstance(model, Stage):
-        prediction = Answerer(model.folder, model.config, config.hardware).converse(example, config.before or ())
-        record = prediction_record(config.question, example.table, prediction, config.top)
+        answerer = Answerer(model.folder, model.config, config.hardware)
+        record = answerer.record(example, config.before or (), config.top)
         return record | {"warnings": caveats(model.config, record)}
     assert isinstance(model.selector, Stage)
     ranking = predict_cells(model.selector.folder, model.selector.config, config.hardware, example)

@@ -18,7 +18,7 @@ def run(config: PrepareConfig) -> None:
 
     console = Console(soft_wrap=True)
     _fetch(config, console)
-    if config.task.kind == "masked_language":
+    if config.task.traits.learns_from_corpus:
         _prepare_corpus(config, console)
     elif not config.encode:
         _count(config, console)
@@ -45,6 +45,7 @@ def _prepare_splits(config: PrepareConfig, console: Console) -> None:
     import time
 
     from mate_cli.config.task import active_schedule
+    from mate_cli.kinds.registry import task_of
     from mate_cli.reporting.splits import (
         SplitCounts,
         SplitFacts,
@@ -55,11 +56,10 @@ def _prepare_splits(config: PrepareConfig, console: Console) -> None:
     )
     from mate_cli.training.splits import data_sources, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
-    from mate_cli.training.tasks import task_of
 
-    task, schedule = task_of(config.task), active_schedule(config)
+    task, schedule = task_of(config), active_schedule(config)
     vocabulary, model = encoding_model(config.backbone, config.model, schedule.max_tokens)
-    options = encoding_options(config.task, schedule, model)
+    options = encoding_options(config, task, model)
     facts = []
     counts = SplitCounts()
     for base in data_sources(config.task, config.data_dir, config.paths):

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from mate_cli.config.train import TrainConfig
 
-_ASK = 'mate predict run={run} table=FILE.csv question="…"'
-_NEXT = {
-    "cell_selection": _ASK,
-    "span_reading": "mate evaluate selector=RUN reader={run}",
-    "table_qa": _ASK,
-    "entailment": _ASK,
-    "masked_language": "mate train task=hybridqa backbone=run backbone.path={run}",
-}
-
 
 def run(config: TrainConfig) -> None:
     """Train, then score the best model on the task's report split."""
     from rich.console import Console
 
     from mate_cli.inference.evaluate import evaluate_run
+    from mate_cli.kinds.registry import kind_of
     from mate_cli.reporting.evaluation import record_and_show
     from mate_cli.system.ranks import is_first_rank
     from mate_cli.training.fit import train
@@ -33,4 +25,4 @@ def run(config: TrainConfig) -> None:
     finally:
         folder.release()
     console.print(f"\nrun folder: {folder.path}", highlight=False)
-    console.print(f"next: {_NEXT[config.task.kind].format(run=folder.path)}", highlight=False, markup=False)
+    console.print(f"next: {kind_of(config.task).next_command.format(run=folder.path)}", highlight=False, markup=False)

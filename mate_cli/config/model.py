@@ -11,11 +11,12 @@ from mate_cli.config.rules import key
 from mate_cli.config.shipped import conf_folder
 
 BACKENDS = ("auto", "autotune", "eager", "dense", "ragged", "blocks", "varlen", "flex", "bucketed")
+TRAINED_HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
 # Sparse models that know nothing of tables: compared in speed and memory, never trained.
 BENCH_HEADS = ("etc", "bigbird", "reformer", "transformer_xl")
 POOLINGS = ("first", "text")
 SOURCES = ("random", "package", "folder", "hub", "run")
-HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc", *BENCH_HEADS)
+HEADS = (*TRAINED_HEADS, *BENCH_HEADS)
 # The backends that can compute the heads, where not all can; with "auto" alone: an attention of their own.
 HEAD_BACKENDS = {
     "full": tuple(name for name in BACKENDS if name != "bucketed"),

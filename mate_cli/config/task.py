@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 from omegaconf import MISSING
 
+from mate_cli.config.kinds import KINDS, Traits
 from mate_cli.config.rules import key, unknown_name
 
 EXPANSIONS = ("tfidf", "all")
 INPUTS = ("both", "table", "passages")
-KINDS = ("cell_selection", "span_reading", "table_qa", "entailment", "masked_language")
 OBJECTIVES = ("mml", "hard_em", "uniform")
 NOISES = ("none", "full", "selective", "column")
 _GENERATED = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
@@ -129,7 +129,7 @@ class TaskConfig:
     """The data, the question put to it, and how to train on it."""
 
     name: str = key(MISSING, "name of the option")
-    kind: str = key("cell_selection", "what is predicted", choices=KINDS)
+    kind: str = key("cell_selection", "what is predicted", choices=tuple(KINDS))
     format: str = key(MISSING, "data format to read", choices=FORMATS)
     input: str = key("both", "what the model sees: both, the table alone, the passages alone", choices=INPUTS)
     expansion: str = key(
@@ -150,13 +150,18 @@ class TaskConfig:
     def problems(self) -> list[str]:
         """Cells are alternatives only where one of them is the answer; a reader's table is a cell."""
         found = []
-        if not self.ambiguous and self.kind not in ("cell_selection", "span_reading"):
-            kinds = "kind=cell_selection and kind=span_reading"
+        if self.kind in KINDS and not self.ambiguous and self.traits.role is None:
+            kinds = " and ".join(f"kind={name}" for name, traits in KINDS.items() if traits.role)
             found.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
-        if self.kind == "span_reading":
+        if self.kind in KINDS and self.traits.role == "reader":
             pruned = [name for name, own in self.schedules.items() if own.prune != "none"]
             found += [f"schedules.{name}.prune: a reader reads single cells; drop it" for name in pruned]
         return found
+
+    @property
+    def traits(self) -> Traits:
+        """The traits of its kind."""
+        return KINDS[self.kind]
 
 
 class Scheduled(Protocol):

@@ -87,7 +87,7 @@ class PrepareConfig:
 
     def problems(self) -> list[str]:
         """The schedule exists; the model is one to train; a corpus is counted as it is encoded."""
-        uncounted = not self.encode and self.task.kind == "masked_language"
+        uncounted = not self.encode and self.task.traits.learns_from_corpus
         found = ["encode=false belongs to tasks with questions, and task=mlm has none"] if uncounted else []
         if self.mirror is not None and not self.mirror.startswith(("http://", "https://")):
             found.append(f"mirror={self.mirror} is no address; begin it with https:// or http://")

@@ -26,7 +26,7 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
     Args:
         trained: the configuration of the run that answered; of two stages, the reader's.
     """
-    doubts = [_data_doubt(trained), _probability_doubt(record), _computation_doubt(trained, record["question"])]
+    doubts = [_data_doubt(trained), _probability_doubt(record), _computation_doubt(trained, record)]
     return [doubt for doubt in doubts if doubt is not None]
 
 
@@ -60,12 +60,11 @@ def _probability(record: Mapping[str, Any]) -> float | None:
     return float(best["probability"] * best.get("span_probability", 1.0))
 
 
-def _computation_doubt(trained: TrainConfig, question: str) -> str | None:
-    task = trained.task
-    if task.kind == "entailment":
+def _computation_doubt(trained: TrainConfig, record: Mapping[str, Any]) -> str | None:
+    if "probability" in record:  # a statement is judged, whatever it counts
         return None
-    computes = task.kind == "table_qa" and task.qa.aggregation
-    match = (_BEYOND_OPERATORS if computes else _COMPUTED).search(question)
+    computes = "operator" in record and trained.task.qa.aggregation
+    match = (_BEYOND_OPERATORS if computes else _COMPUTED).search(record["question"])
     if match is None:
         return None
     if computes:

@@ -21,8 +21,6 @@ from mate_cli.inference.predictor import Predictor
 from mate_cli.runs.folder import RunFolder
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tasks.table_qa import TableAnswer
-from mate_cli.training.data import batch_loader
-from mate_cli.training.devices import loader_workers
 
 Turn = tuple[str, int]
 """A conversation and a position in it."""
@@ -43,8 +41,7 @@ def predict_conversations(
         turns: dict[str, Turn] = {example.id: (example.conversation, example.position) for example in asked}
         told = [replace(e, previous=answered.get((e.conversation, e.position - 1), ())) for e in asked]
         rows = _encoded(told, tokenizer, predictor.options)
-        size, workers = predictor.hardware.micro_batch, loader_workers(hardware)
-        for answer in predictor.predict(batch_loader(rows, predictor.collator, workers, batch_size=size)):
+        for answer in predictor.predict_rows(rows):
             assert isinstance(answer, TableAnswer)
             found[answer.id], answered[turns[answer.id]] = answer, answer.cells
     return found

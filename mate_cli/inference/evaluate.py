@@ -1,77 +1,104 @@
-"""Score a trained run on a split, beside baselines that need no training (checklist 37, 38, 60)."""
+"""Predict a split with a trained run, and score it beside baselines that need no training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
-from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
+from mate_cli.encoding.masked_example import MaskingOptions
+from mate_cli.encoding.masked_rows import HeldOut, MaskedStream, ShardedCorpus
 from mate_cli.encoding.source import BlankedSource, DataSource, SplitSource
 from mate_cli.inference.conversations import predict_conversations
-from mate_cli.inference.evaluations import (
-    CellEvaluation,
-    DenotationEvaluation,
-    EntailmentEvaluation,
-    Evaluation,
-    PieceEvaluation,
-    ReadingEvaluation,
-    SequenceEvaluation,
-)
 from mate_cli.inference.predictor import Predictor
+from mate_cli.kinds.kind import Evaluation
+from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.metrics.baselines import Unigram
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example
-from mate_cli.tasks.masked_language import PiecePrediction
 from mate_cli.training.corpus import masking_options, open_corpus
-from mate_cli.training.data import batch_loader
-from mate_cli.training.devices import loader_workers
 from mate_cli.training.splits import data_source, open_split
-from mate_cli.training.tasks import task_of
 
 _COUNTED = 2000
 """Examples of a pre-training whose pieces are counted for its baseline."""
 
 
 @dataclass(frozen=True)
-class AskedRun:
-    """A trained run, and what of a split it is asked.
+class EvaluatedRun:
+    """A trained run together with the split that it is evaluated on, as ``mate_cli.kinds.kind.AskedRun`` describes it.
 
     Attributes:
-        data_dir: of the split; blank_question: whether its questions are taken away.
+        data_folder: of the split, or of the corpus; None: where the task needs none.
+        blank_question: whether the questions are taken away.
     """
 
     folder: RunFolder
     config: TrainConfig
     hardware: HardwareConfig
     split: str
-    data_dir: str | None
+    data_folder: str | None
     blank_question: bool
     console: Console
 
-    @property
+    @cached_property
     def base(self) -> DataSource:
-        """The split as its files are."""
-        return data_source(self.config.task, self.split, self.data_dir, self.config.paths)
+        """The split as its files have it."""
+        return data_source(self.config.task, self.split, self.data_folder, self.config.paths)
 
     @property
     def asked(self) -> SplitSource:
         """The split as the run reads it."""
         source = BlankedSource(self.base) if self.blank_question else self.base
-        return task_of(self.config.task).source(source, training=False)
+        return task_of(self.config).source(source, training=False)
 
-    @property
+    @cached_property
     def examples(self) -> tuple[Example, ...]:
-        """The questions as their files have them: baselines read what may be kept from the model."""
         return self.base.read().examples
 
+    @property
+    def data_dir(self) -> Path:
+        return self.base.data_dir
+
     def predict(self) -> dict[str, Any]:
-        return predict_split(self.folder, self.config, self.hardware, self.asked, self.console)
+        """Predict the questions of the split; after a pre-training, the held-out tables, by their number.
+
+        These are masked in the same way in every run, and all of them are predicted, whatever the run validated on.
+
+        Raises:
+            UserError: the data is not there, or the run has no such split.
+        """
+        if not self.config.task.traits.learns_from_corpus:
+            return predict_split(self.folder, self.config, self.hardware, self.asked, self.console)
+        if self.split != "dev" or self.blank_question:
+            raise UserError(
+                f"{self.folder.path}: a pre-training is scored on its held-out tables: split=dev, as they are"
+            )
+        predictions = self._predictor.predict_rows(HeldOut(*self._corpus))
+        return {str(number): prediction for number, prediction in enumerate(predictions)}
+
+    def converse(self) -> dict[str, Any]:
+        return predict_conversations(self.folder, self.config, self.hardware, self.asked)
+
+    def unigram(self) -> Unigram:
+        learned = MaskedStream(*self._corpus, self.config.seed)
+        targets = (learned[place]["target"] for place in range(min(len(learned), _COUNTED)))
+        return Unigram.of(targets, self._predictor.module.model.config.vocab_size)
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return Predictor(self.folder, self.config, self.hardware)
+
+    @cached_property
+    def _corpus(self) -> tuple[ShardedCorpus, MaskingOptions]:
+        task, vocabulary = self.config.task, self.folder.best_model
+        corpus = open_corpus(task, self.data_folder, vocabulary, self.config.paths, self.console)
+        return corpus, masking_options(task, self._predictor.options)
 
 
 def evaluate_run(
@@ -88,8 +115,9 @@ def evaluate_run(
     Raises:
         UserError: the run has no model, it is another one than its configuration says, or the data is not there.
     """
-    data_dir = data_dir or config.data_dir
-    return _EVALUATIONS[config.task.kind](AskedRun(folder, config, hardware, split, data_dir, blank_question, console))
+    data_folder = data_dir or config.data_dir
+    run = EvaluatedRun(folder, config, hardware, split, data_folder, blank_question, console)
+    return kind_of(config.task).evaluate(run)
 
 
 def predict_split(
@@ -102,55 +130,4 @@ def predict_split(
     """
     predictor = Predictor(folder, config, hardware)
     rows = open_split(source, folder.best_model, predictor.options, config.paths, console)
-    loader = batch_loader(
-        rows.dataset, predictor.collator, loader_workers(hardware), batch_size=predictor.hardware.micro_batch
-    )
-    return {prediction.id: prediction for prediction in predictor.predict(loader)}
-
-
-def _cells(run: AskedRun) -> Evaluation:
-    return CellEvaluation.of(run.examples, run.predict())
-
-
-def _spans(run: AskedRun) -> Evaluation:
-    return ReadingEvaluation.of(run.examples, run.predict())
-
-
-def _table_answers(run: AskedRun) -> Evaluation:
-    """By denotation, but where questions are parts of conversations by their cells."""
-    examples, predictions = run.examples, run.predict()
-    if not any(example.conversation for example in examples):
-        return DenotationEvaluation.of(examples, predictions, run.base.data_dir)
-    own = predict_conversations(run.folder, run.config, run.hardware, run.asked)
-    return SequenceEvaluation(examples, own, gold_history=predictions)
-
-
-def _labels(run: AskedRun) -> Evaluation:
-    return EntailmentEvaluation(run.examples, run.predict())
-
-
-def _pieces(run: AskedRun) -> Evaluation:
-    """Of held-out tables, whatever the run validated on, each masked in the same way in every run."""
-    if run.split != "dev" or run.blank_question:
-        raise UserError(f"{run.folder.path}: a pre-training is scored on its held-out tables: split=dev, as they are")
-    predictor = Predictor(run.folder, run.config, run.hardware)
-    vocabulary, masking = run.folder.best_model, masking_options(run.config.task, predictor.options)
-    corpus = open_corpus(run.config.task, run.data_dir, vocabulary, run.config.paths, run.console)
-    workers, size = loader_workers(run.hardware), predictor.hardware.micro_batch
-    predictions = predictor.predict(
-        batch_loader(HeldOut(corpus, masking), predictor.collator, workers, batch_size=size)
-    )
-    learned = MaskedStream(corpus, masking, run.config.seed)
-    targets = (learned[place]["target"] for place in range(min(len(learned), _COUNTED)))
-    unigram = Unigram.of(targets, predictor.module.model.config.vocab_size)
-    by_table = {str(number): own for number, own in enumerate(predictions) if isinstance(own, PiecePrediction)}
-    return PieceEvaluation(by_table, unigram)
-
-
-_EVALUATIONS: dict[str, Callable[[AskedRun], Evaluation]] = {
-    "cell_selection": _cells,
-    "span_reading": _spans,
-    "table_qa": _table_answers,
-    "entailment": _labels,
-    "masked_language": _pieces,
-}
+    return {prediction.id: prediction for prediction in predictor.predict_rows(rows.dataset)}

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example
 from mate_cli.tasks.cell_selection import CellPrediction
-from mate_cli.tasks.table_qa import TableAnswer
 from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for, inference_backend
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import encoding_options
-from mate_cli.training.tasks import task_of
 
 
 class Answerer:
@@ -35,9 +34,10 @@ class Answerer:
     """
 
     def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
-        model = load_model(folder.best_model, trained.model.heads, trained.task.kind)
+        self.kind, task = kind_of(trained.task), task_of(trained)
+        model = load_model(folder.best_model, self.kind.model, trained.model.heads)
         self.devices = resolve_devices(hardware).alone()
-        self.options = encoding_options(trained.task, active_schedule(trained), model.config)
+        self.options = encoding_options(trained, task, model.config)
         self.tokenizer = CellTokenizer(folder.best_model)
         self.tokenizer.check_fits(model.config.vocab_size)
         self.collator = collator_for(
@@ -47,7 +47,7 @@ class Answerer:
             self.devices.device_type,
             self.devices.low_precision,
         )
-        self.module = TaskModule(model, task_of(trained.task)).to(self.devices.device_type).eval()
+        self.module = TaskModule(model, task).to(self.devices.device_type).eval()
 
     def answer(self, example: Example) -> Prediction:
         """What the model says of one example.
@@ -79,10 +79,19 @@ class Answerer:
     def converse(self, example: Example, before: Sequence[str]) -> Prediction:
         """``answer`` to the last question of a conversation, each told what was answered to the one before it."""
         for question in before:
-            told = self.answer(replace(example, question=question))
-            assert isinstance(told, TableAnswer)
-            example = replace(example, previous=told.cells, earlier=(*example.earlier, question))
+            assert self.kind.answering is not None
+            cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
+            example = replace(example, previous=cells, earlier=(*example.earlier, question))
         return self.answer(example)
+
+    def record(self, example: Example, before: Sequence[str], top: int) -> dict[str, Any]:
+        """Answer as ``converse``, and return what ``mate predict output=json`` prints.
+
+        Args:
+            top: how many cells a selector names.
+        """
+        assert self.kind.answering is not None
+        return self.kind.answering.record(example.question, example.table, self.converse(example, before), top)
 
 
 def predict_cells(

@@ -9,19 +9,19 @@ import pytorch_lightning as pl
 
 from mate_cli.attention import widest_shape
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
+from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for, inference_backend
-from mate_cli.training.devices import resolve_devices
+from mate_cli.training.data import batch_loader
+from mate_cli.training.devices import loader_workers, resolve_devices
 from mate_cli.training.fixed_shape import check_fixed, most_masked
 from mate_cli.training.lightning import quieten_lightning
 from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import encoding_options
-from mate_cli.training.tasks import task_of
 
 if TYPE_CHECKING:
     from torch.utils.data import DataLoader
@@ -41,10 +41,10 @@ class Predictor:
         if not folder.best_model.is_dir():
             state = folder.status().get("state", "not started")
             raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
-        model = load_model(folder.best_model, config.model.heads, config.task.kind)
+        task, model = task_of(config), load_model(folder.best_model, kind_of(config.task).model, config.model.heads)
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
-        self.module = TaskModule(model, task_of(config.task))
-        self.options = encoding_options(config.task, active_schedule(config), model.config)
+        self.module = TaskModule(model, task)
+        self.options = encoding_options(config, task, model.config)
         on_xla = self.devices.device_type == "xla"
         if on_xla:
             check_fixed(config.task)
@@ -72,3 +72,8 @@ class Predictor:
         self.module.predictions.clear()
         trainer.predict(self.module, batches, return_predictions=False)
         return self.module.predictions
+
+    def predict_rows(self, rows: Any) -> Sequence[Prediction]:
+        """``predict`` for encoded rows, batched as the hardware says."""
+        workers = loader_workers(self.hardware)
+        return self.predict(batch_loader(rows, self.collator, workers, batch_size=self.hardware.micro_batch))

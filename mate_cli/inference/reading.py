@@ -35,7 +35,7 @@ def read_examples(
     Raises:
         UserError: the run is no reader's, or has no model.
     """
-    if config.task.kind != "span_reading":
+    if config.task.traits.role != "reader":
         raise UserError(f"{folder.path} is a run of task={config.task.name}; name the run of a reader")
     predictor = Predictor(folder, config, hardware)
     rows = _EncodedRows(examples, CellTokenizer(folder.best_model), predictor.options)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from mate_cli.config.inference import SELECTORS
+from mate_cli.config.kinds import Role
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
 from mate_cli.tables.table import Input
-
-_ROLES = {"cell_selection": "selector", "span_reading": "reader"}
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,22 @@ class Pipeline:
         return found
 
 
-def open_stage(key: str, path: str, kinds: Sequence[str], paths: PathsConfig, max_tokens: int | None = None) -> Stage:
-    """A trained run whose ``task.kind`` is one of ``kinds``, to use with today's ``paths``, not those of its training.
+def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_tokens: int | None = None) -> Stage:
+    """Open a trained run, to use with today's ``paths``, not those of its training.
 
     Args:
-        key: what the user named the run as; max_tokens: as in ``load_run_config``.
+        key: what the user named it as: the role that it must have, or ``run``, which must answer single questions.
+        max_tokens: as in ``load_run_config``.
 
     Raises:
-        UserError: there is no such run, it is of another kind, or it has no model.
+        UserError: there is no such run, it cannot be used as that, or it has no model.
     """
     folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
-    if config.task.kind not in kinds:
-        hint = f"; give it as {_ROLES[config.task.kind]}=..." if config.task.kind in _ROLES else ""
-        raise UserError(f"{key}={path}: a run of task={config.task.name} is no {_ROLES[kinds[0]]}{hint}")
+    traits = config.task.traits
+    if traits.asked is None if key == "run" else traits.role != key:
+        unfit = "answers nothing by itself" if key == "run" else f"is no {key}"
+        hint = f"; give it as {traits.role}=..." if traits.role else ""
+        raise UserError(f"{key}={path}: a run of task={config.task.name} {unfit}{hint}")
     config.paths = paths
     stage = Stage(folder, config)
     if not stage.weights.is_file():
@@ -96,10 +99,10 @@ def open_pipeline(
         UserError: a run is not there, is one of the other stage, has no model, or the two were trained on
             different data.
     """
-    second = open_stage("reader", reader, ("span_reading",), paths)
+    second = open_stage("reader", reader, paths)
     if selector in untrained:
         return Pipeline(selector, second)
-    first = open_stage("selector", selector, ("cell_selection",), paths, max_tokens)
+    first = open_stage("selector", selector, paths, max_tokens)
     if first.config.task.format != second.config.task.format:
         raise UserError(
             f"selector={selector} was trained on {first.config.task.format}, reader={reader} on "

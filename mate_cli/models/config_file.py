@@ -9,7 +9,10 @@ from typing import Any
 
 from transformers import TapasConfig
 
-from mate_cli.models.configuration import HEADS, KINDS, POOLINGS, SPAN_HEADS, TYPE_VOCAB_SIZES, MateConfig
+from mate_cli.config.kinds import KINDS
+from mate_cli.config.model import POOLINGS, TRAINED_HEADS
+from mate_cli.config.task import SPAN_HEADS
+from mate_cli.models.configuration import TYPE_VOCAB_SIZES, MateConfig
 from mate_cli.models.encoder import ACTIVATIONS
 from mate_cli.system.errors import UserError
 
@@ -83,8 +86,8 @@ def _config_fault(fields: dict[str, Any]) -> str | None:
         return "hidden_size is no multiple of num_attention_heads"
     if sizes["table_etc_global_size"] % 2:
         return "table_etc_global_size is odd"
-    choices: dict[str, tuple[Any, ...]] = {"hidden_act": tuple(ACTIVATIONS), "heads": HEADS}
-    choices |= {"pooling": POOLINGS, "kind": KINDS, "span_head": SPAN_HEADS}
+    choices: dict[str, tuple[Any, ...]] = {"hidden_act": tuple(ACTIVATIONS), "heads": TRAINED_HEADS}
+    choices |= {"pooling": POOLINGS, "kind": tuple(KINDS), "span_head": SPAN_HEADS}
     choices |= dict.fromkeys(_SWITCHES, (False, True))
     for name, known in choices.items():
         if fields.get(name, known[0]) not in known:

@@ -9,11 +9,6 @@ from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
 # Segment, column, row, previous label, column rank, inverse column rank, numeric relation (checklist 2).
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
-HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
-POOLINGS = ("first", "text")
-KINDS = ("cell_selection", "span_reading", "table_qa", "entailment", "masked_language")
-SPAN_HEADS = ("mlp", "linear")
-
 
 class MateConfig(PretrainedConfig):
     """What ``config.json`` of a model says.

@@ -18,12 +18,21 @@ from mate_cli.models.variants import make_planner
 
 
 class MatePreTrainedModel(PreTrainedModel):
-    """Initialisation as in BERT: normal weights, zero biases, unit norms."""
+    """Initialisation as in BERT: normal weights, zero biases, unit norms.
+
+    Attributes:
+        kind: value of ``task.kind`` that the head is for, kept in ``config.json``; "" without a head.
+    """
 
     config: MateConfig
     config_class = MateConfig
     base_model_prefix = "tapas"
     kind: ClassVar[str] = ""
+
+    def __init__(self, config: MateConfig) -> None:
+        super().__init__(config)
+        if self.kind:
+            config.kind = self.kind
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:

@@ -9,47 +9,26 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, weight_files, written_whole
 from mate_cli.models.config_file import read_config
-from mate_cli.models.entailment import MateForSequenceClassification
-from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.models.span_reading import MateForSpanReading
-from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.models.variants import ADDED_PARAMETERS
 from mate_cli.system.distribution import install_command
 from mate_cli.system.errors import UserError
 
-MODELS: dict[str, type[MatePreTrainedModel]] = {
-    model.kind: model
-    for model in (
-        MateForCellSelection,
-        MateForSpanReading,
-        MateForTableQuestionAnswering,
-        MateForSequenceClassification,
-        MateForMaskedLM,
-    )
-}
-"""The model of each kind of task."""
+Model = TypeVar("Model", bound=MatePreTrainedModel)
 
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
 
 _TYPE_TABLES = "tapas.embeddings.token_type_embeddings_"
 # What every checkpoint of the family has; without it, it is something else.
 _CORE = ("tapas.encoder.", "tapas.embeddings.word", "tapas.embeddings.position", "tapas.embeddings.LayerNorm")
-_CALLED = {
-    "cell_selection": "a cell selector",
-    "span_reading": "a reader",
-    "table_qa": "a table question answerer",
-    "entailment": "an entailment model",
-    "masked_language": "a pre-trained model",
-}
 
 
 @dataclass(frozen=True)
@@ -183,7 +162,8 @@ def write_model(model: MatePreTrainedModel, folder: Path, tensors: Mapping[str, 
         OSError: it cannot be written.
     """
     config = copy.copy(model.config)
-    config.architectures = [MODELS[model.kind].__name__]
+    # FSDP puts a class of its own before ours.
+    config.architectures = [next(own.__name__ for own in type(model).__mro__ if "kind" in vars(own))]
     # Every field, so that another version's defaults cannot change the model.
     (folder / "config.json").write_text(config.to_json_string(use_diff=False), encoding="utf-8")
     whole = model.state_dict() if tensors is None else tensors
@@ -194,32 +174,34 @@ def write_model(model: MatePreTrainedModel, folder: Path, tensors: Mapping[str, 
         raise OSError(f"{folder}: {error}") from error
 
 
-def load_model(folder: Path, heads: str | None = None, kind: str = "cell_selection") -> MatePreTrainedModel:
-    """A saved model, in evaluation mode.
+def load_model(folder: Path, model_class: type[Model], heads: str | None = None) -> Model:
+    """Load a saved model, in evaluation mode.
 
     Args:
-        heads: the pattern family that the caller expects; kind: the kind of task.
+        heads: the pattern family that the caller expects.
 
     Raises:
         UserError: the folder holds another model, or not all of its tensors.
     """
     config = read_config(folder)
-    if config.kind != kind:
+    if config.kind != model_class.kind:
         raise UserError(
-            f"{folder} holds {_CALLED[config.kind]}, and this needs {_CALLED[kind]}; name a run of {_CALLED[kind]}"
+            f"{folder} holds a model of kind={config.kind}, and this needs kind={model_class.kind}; "
+            "name a run of such a task"
         )
     if heads is not None and config.heads != heads:
         raise UserError(
             f"{folder} is a checkpoint of another model: it has {config.heads!r} heads, and the run's "
             f"configuration says {heads!r}; train again, or name the run it belongs to"
         )
-    model = MODELS[kind](config)
+    model = model_class(config)
     report = load_weights(model, folder)
     wrong = [f"{name} is missing" for name in report.new] + [f"{name} is unknown" for name in report.unused]
     if wrong:
         listed = f"{'; '.join(wrong[:3])} ({len(wrong)} in all)"
         raise UserError(f"{folder} is a checkpoint of another model: {listed}")
-    return model.eval()
+    model.eval()
+    return model
 
 
 def _is_added(name: str) -> bool:

@@ -9,49 +9,16 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mate_cli.metrics.denotation import answer_texts
 from mate_cli.tables.aggregation import NONE
-from mate_cli.tables.table import Coordinate, Table
-from mate_cli.tasks.cell_selection import CellPrediction
-from mate_cli.tasks.entailment import Entailment
+from mate_cli.tables.table import Table
 from mate_cli.tasks.pointr import ReadCell, choose
-from mate_cli.tasks.table_qa import TableAnswer
-from mate_cli.tasks.task import Prediction
 
 _MAX_ROWS = 40
 _STYLES = ("bold black on green", "bold black on yellow", "black on bright_cyan")
 
 
-def prediction_record(question: str, table: Table, prediction: Prediction, top: int) -> dict[str, Any]:
-    """What one run says: the best ``top`` cells, cells and an operator on them, or a label."""
-    match prediction:
-        case CellPrediction():
-            return answer_record(question, table, prediction, top)
-        case TableAnswer():
-            return table_answer_record(question, table, prediction)
-        case Entailment():
-            return entailment_record(question, table, prediction)
-    raise TypeError(type(prediction))
-
-
-def answer_record(question: str, table: Table, prediction: CellPrediction, top: int) -> dict[str, Any]:
-    """The best ``top`` cells, rows and columns counted from 0 (the header is no row), and how sure the model is.
-
-    ``margin`` is the lead of the first cell over the second.
-    """
-    cells = _cell_records(table, prediction.cells[:top], prediction.probabilities[:top])
-    second = prediction.probabilities[1] if len(prediction.cells) > 1 else 0.0
-    return {
-        "question": question,
-        "table": table.id,
-        "answer": cells[0]["text"],
-        "margin": round(prediction.probabilities[0] - second, 6),
-        "cells": cells,
-    }
-
-
 def read_answer_record(record: Mapping[str, Any], cells: Sequence[ReadCell], weight: float) -> dict[str, Any]:
-    """``answer_record`` with what a reader found: a span for each cell, and the answer from the chosen one.
+    """Add to ``mate_cli.kinds.cell_selection.answer_record`` a reader's span of each cell; answer from the chosen one.
 
     ``start`` and ``end`` count characters of the cell's reading text, its own text and the passages it links to;
     ``joint`` is p(cell) * p(span | cell)^weight; ``chosen`` is a place in ``cells``.
@@ -69,32 +36,6 @@ def read_answer_record(record: Mapping[str, Any], cells: Sequence[ReadCell], wei
     chosen = choose(cells, weight)
     joined = [{**own, **span} for own, span in zip(record["cells"], spans, strict=True)]
     return {**record, "answer": "" if chosen is None else cells[chosen].span, "chosen": chosen, "cells": joined}
-
-
-def table_answer_record(question: str, table: Table, prediction: TableAnswer) -> dict[str, Any]:
-    """The chosen cells, what is done with them (``operator``), and the ``answer`` that this gives as texts.
-
-    ``answer`` is empty where no cell is sure enough to be chosen, unless they are counted.
-    """
-    return {
-        "question": question,
-        "table": table.id,
-        "answer": list(answer_texts(table, prediction.cells, prediction.aggregation)),
-        "operator": prediction.aggregation,
-        "operator_probability": round(prediction.aggregation_probability, 6),
-        "cells": _cell_records(table, prediction.cells, prediction.probabilities),
-    }
-
-
-def entailment_record(statement: str, table: Table, prediction: Entailment) -> dict[str, Any]:
-    """Whether the table entails the statement, and how sure the model is."""
-    return {
-        "question": statement,
-        "table": table.id,
-        "answer": "entailed" if prediction.label else "refuted",
-        "probability": round(prediction.probability, 6),
-        "cells": [],
-    }
 
 
 def printable(text: str) -> str:
@@ -150,19 +91,6 @@ def _made_of(record: Mapping[str, Any]) -> str:
     if record["operator"] == NONE.name:
         return place
     return f"{record['operator'].lower()} of {place}; probability of the operator {record['operator_probability']:.2f}"
-
-
-def _cell_records(table: Table, cells: Sequence[Coordinate], probabilities: Sequence[float]) -> list[dict[str, Any]]:
-    return [
-        {
-            "row": row,
-            "column": column,
-            "header": table.header[column].text,
-            "text": table.rows[row][column].text,
-            "probability": round(probability, 6),
-        }
-        for (row, column), probability in zip(cells, probabilities, strict=True)
-    ]
 
 
 def _rows_to_show(table: Table, marked: set[int]) -> list[int]:

@@ -10,46 +10,10 @@ from typing import Any
 from mate_cli.config.catalogue import options
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
+from mate_cli.kinds.registry import kind_of
 from mate_cli.models.config_file import read_config
-from mate_cli.models.weights import MODELS
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.training.export import is_tapas, public_command
-
-# By task.kind: the Hub's name of the task, what is predicted, what limits that, TAPAS's class that computes it (or the
-# encoder behind it).
-_KINDS = {
-    "cell_selection": (
-        "table-question-answering",
-        "It ranks the cells of a table by how likely each holds the answer to a question.",
-        "It always points to a cell, also where no cell holds the answer.",
-        "TapasModel",
-    ),
-    "span_reading": (
-        "question-answering",
-        "It reads the answer to a question, a span of words, in one cell and the passages that the cell links to.",
-        "It always finds a span, and is of use behind a selector that finds the cell.",
-        "TapasModel",
-    ),
-    "table_qa": (
-        "table-question-answering",
-        "It answers questions on a table by cells of one column and, where it learnt to, an operator on them.",
-        "An answer that is not made of cells of one column is out of its reach.",
-        "TapasForQuestionAnswering",
-    ),
-    "entailment": (
-        "text-classification",
-        "It says whether a table entails a statement (label 1) or refutes it (label 0).",
-        "It has no label for a statement that the table says nothing about.",
-        "TapasForSequenceClassification",
-    ),
-    "masked_language": (
-        "fill-mask",
-        "It predicts masked words and cells from the rest of a table and from the text around it.",
-        "It answers nothing by itself, and is of use as a start for other trainings.",
-        "TapasForMaskedLM",
-    ),
-}
-_ANSWERING = ("cell_selection", "table_qa", "entailment")
 
 
 def model_card(folder: RunFolder, trained: TrainConfig) -> str:
@@ -65,26 +29,24 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
         loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment, model = read_record(folder.environment_file), read_config(folder.best_model)
-    kind, schedule = trained.task.kind, active_schedule(trained)
-    pipeline, kind_line, limit, tapas_class = _KINDS[kind]
+    kind = kind_of(trained.task)
     return engine.get_template("model_card.md").render(
         config=trained,
-        schedule=schedule,
+        schedule=active_schedule(trained),
         environment={"packages": {}, **environment},
-        pipeline=pipeline,
-        kind_line=kind_line,
+        pipeline=kind.card.pipeline,
+        kind_line=kind.card.does,
         model_line=_line("model", trained.model.name),
         task_line=_line("task", trained.task.name),
-        model_class=MODELS[kind].__name__,
-        answers=kind in _ANSWERING,
-        example="a statement" if kind == "entailment" else "a question",
-        tapas_class=tapas_class if is_tapas(model) else None,
+        model_class=kind.model.__name__,
+        asked=trained.task.traits.asked,
+        tapas_class=kind.card.tapas_class if is_tapas(model) else None,
         origin=list(_origins(environment.get("origin", {"backbone": trained.backbone.name}))),
         settings=_settings(trained),
         trained=_training_line(folder, environment),
         scores={label: list(_leaves(record)) for label, record in read_record(folder.metrics_file).items()},
         commands=list(_commands(environment))[::-1],
-        limits=[limit, *_limits(trained)],
+        limits=[kind.card.limit, *_limits(trained)],
     )
 
 

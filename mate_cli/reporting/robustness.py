@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
+from mate_cli.metrics.shares import percent, percent_interval
 from mate_cli.metrics.statistics import Interval
 from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
-from mate_cli.reporting.shares import percent, percent_interval
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
 

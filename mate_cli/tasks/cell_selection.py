@@ -41,7 +41,6 @@ class CellSelection(SeesAll):
     """The task of a cell selector (checklist 28-38), see ``mate_cli.tasks.task.Task``."""
 
     objective: Objective = "mml"
-    kind: str = "cell_selection"
     metric: str = "hits@1"
     title: str = "Hits@1"
 

@@ -39,13 +39,12 @@ class EntailmentTask(SeesAll):
             little about words: an encoder that has seen no table spends a short training finding none of them.
     """
 
-    kind: str = "entailment"
     metric: str = "accuracy"
     title: str = "accuracy"
     mentions: float = 0.0
 
     def prepare_model(self, config: MateConfig) -> None:
-        config.kind, config.mentions = self.kind, self.mentions > 0
+        config.mentions = self.mentions > 0
 
     def scorable(self, rows: Any) -> np.ndarray:
         return np.asarray(rows["label"]) >= 0

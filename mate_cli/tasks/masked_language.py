@@ -36,7 +36,6 @@ class PiecePrediction:
 class MaskedLanguage(SeesAll):
     """The task of pre-training, see ``mate_cli.tasks.task.Task``. Its losses are of masked tokens, ``[masked]``."""
 
-    kind: str = "masked_language"
     metric: str = "masked_accuracy"
     title: str = "masked-token accuracy"
 

@@ -116,12 +116,11 @@ class SpanReading:
     head: str = "mlp"
     input: Input = "both"
     cells: TrainingCells = field(default_factory=TrainingCells)
-    kind: str = "span_reading"
     metric: str = "exact"
     title: str = "exact match given the cells with the answer"
 
     def prepare_model(self, config: MateConfig) -> None:
-        config.kind, config.max_span, config.span_head = self.kind, self.max_span, self.head
+        config.max_span, config.span_head = self.max_span, self.head
         # One text is read, as BERT reads: positions run through it.
         config.reset_position_index_per_cell = False
 

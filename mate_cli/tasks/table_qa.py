@@ -64,7 +64,6 @@ class TableQA(SeesAll):
     surest: bool = True
     contrast: float = 0.0
     weak: WeakSupervision | None = None
-    kind: str = "table_qa"
     metric: str = "accuracy"
 
     @property
@@ -72,7 +71,6 @@ class TableQA(SeesAll):
         return "exact cells" if self.weak is None else "exact cells or result"
 
     def prepare_model(self, config: MateConfig) -> None:
-        SeesAll.prepare_model(self, config)
         config.temperature = self.temperature
         config.num_aggregation_labels = 0 if self.weak is None else len(OPERATORS)
         config.init_cell_selection_weights_to_zero = self.zero_head

@@ -34,12 +34,9 @@ class Task(Protocol):
     """One kind of task.
 
     Attributes:
-        kind: a key of ``mate_cli.models.weights.MODELS``.
         metric: name of the validation score in the logs ("hits@1"), and ``title``, the same for people.
     """
 
-    @property
-    def kind(self) -> str: ...
     @property
     def metric(self) -> str: ...
     @property
@@ -82,10 +79,9 @@ class SeesAll:
     """Part of a ``Task`` that learns from the examples of a split and predicts them as they are, encoded like any."""
 
     __slots__ = ()
-    kind: str
 
     def prepare_model(self, config: MateConfig) -> None:
-        config.kind = self.kind
+        pass
 
     def encoding(self, options: EncodingOptions) -> EncodingOptions:
         return options

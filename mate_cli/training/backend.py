@@ -10,7 +10,7 @@ from mate_cli.attention import BACKENDS, Buckets, FixedShape
 from mate_cli.attention.autotune import autotune
 from mate_cli.config.model import ModelConfig
 from mate_cli.config.paths import cache_folder
-from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator, layout_of
 from mate_cli.encoding.fixed import FixedCollator
@@ -20,7 +20,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.training.devices import Devices
 
 
-def training_backend(config: TrainConfig, schedule: ScheduleConfig, device: str) -> str:
+def training_backend(config: TrainConfig, device: str) -> str:
     """The backend of training as configured, but ``eager`` where ``auto`` must drop attention weights.
 
     On XLA ``auto`` needs no other: what it takes there can drop them.
@@ -28,7 +28,7 @@ def training_backend(config: TrainConfig, schedule: ScheduleConfig, device: str)
     Raises:
         UserError: the schedule asks for dropout on attention weights, and the backend has none.
     """
-    backend, dropout = config.model.attention.backend, schedule.attention_dropout
+    backend, dropout = config.model.attention.backend, active_schedule(config).attention_dropout
     is_chosen_later = backend in ("auto", "autotune")
     if not dropout or (device == "xla" and is_chosen_later):
         return backend

@@ -15,7 +15,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -26,14 +25,12 @@ from mate_cli.config.plain import to_plain
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.kinds.registry import kind_named, kind_of
 from mate_cli.models.checkpoint import written_whole
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.weights import load_model, write_model
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
-from mate_cli.tables.aggregation import OPERATORS
-
-_LABELS = {0: "refuted", 1: "entailed"}
 
 
 def check_target(to: Path, overwrite: bool) -> None:
@@ -60,7 +57,8 @@ def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> 
     Raises:
         UserError: the model is broken or does not match its configuration, or ``to`` cannot be written.
     """
-    model = load_model(folder.best_model, trained.model.heads, trained.task.kind)
+    kind = kind_of(trained.task)
+    model = load_model(folder.best_model, kind.model, trained.model.heads)
     tokenizer = CellTokenizer(folder.best_model)
     tokenizer.check_fits(model.config.vocab_size)
     try:
@@ -69,7 +67,7 @@ def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> 
             _write_tokenizer(tokenizer, staged, active_schedule(trained).max_tokens)
             plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
             (staged / "config.yaml").write_text(plain, encoding="utf-8")
-            model.config.update(_tapas_fields(model.config))
+            model.config.update(kind.card.tapas_fields(model.config))
             write_model(model, staged)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -100,7 +98,7 @@ def public_command(command: Sequence[str]) -> str | None:
 
 def is_tapas(config: MateConfig) -> bool:
     """True if TAPAS's classes compute the same: full attention, a pooled [CLS], all token type embeddings."""
-    pools_first = config.pooling == "first" or not (config.kind == "entailment" or config.num_aggregation_labels)
+    pools_first = config.pooling == "first" or not kind_named(config.kind).pools(config)
     return config.heads == "full" and pools_first and not config.text_only and not config.histogram_row
 
 
@@ -122,18 +120,3 @@ def _write_tokenizer(tokenizer: CellTokenizer, folder: Path, max_tokens: int) ->
     tokenizer.write(folder / "vocab.txt")
     settings = {"tokenizer_class": "TapasTokenizer", "do_lower_case": True, "model_max_length": max_tokens}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-
-
-def _tapas_fields(config: MateConfig) -> dict[str, Any]:
-    """Settings with which Hugging Face's TAPAS predicts as our head of the same parameters does."""
-    if config.kind == "entailment":
-        return {"id2label": _LABELS, "label2id": {name: number for number, name in _LABELS.items()}}
-    if config.kind == "table_qa":
-        fields: dict[str, Any] = {"select_one_column": True, "allow_empty_column_selection": False}
-        if config.num_aggregation_labels:
-            fields |= {
-                "aggregation_labels": {label: operator.name for label, operator in enumerate(OPERATORS)},
-                "no_aggregation_label_index": 0,
-            }
-        return fields
-    return {}

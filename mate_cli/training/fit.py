@@ -18,6 +18,7 @@ from mate_cli.config.paths import cache_folder
 from mate_cli.config.plain import to_plain
 from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.config.train import TrainConfig
+from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import FollowedFolder, RunFolder
 from mate_cli.runs.identity import run_path
 from mate_cli.runs.parent import check_parent, origin_of
@@ -37,7 +38,6 @@ from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.rows import check_data, open_rows
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
-from mate_cli.training.tasks import task_of
 from mate_cli.training.xla import SyncEachBatch, start_xla
 
 
@@ -110,15 +110,16 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     """Data, model and trainer parts of a run; nothing is written to the run folder."""
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
-    backend, on_xla = training_backend(config, schedule, devices.device_type), devices.device_type == "xla"
+    backend, on_xla = training_backend(config, devices.device_type), devices.device_type == "xla"
     check_data(config)
     if on_xla:
         check_fixed(config.task)
         start_xla(cache_folder(config.paths))
     pl.seed_everything(config.seed, verbose=False)
-    model, vocabulary, new = starting_model(config, schedule, console)
-    task, options = task_of(config.task, schedule), encoding_options(config.task, schedule, model.config)
-    rows = open_rows(config, schedule, options, vocabulary, console)
+    task = task_of(config)
+    model, vocabulary, new = starting_model(config, task, console)
+    options = encoding_options(config, task, model.config)
+    rows = open_rows(config, task, options, vocabulary, console)
     if backend == "autotune" and not on_xla:
         backend = tuned_backend(config, model.config, rows.train, devices)
         console.print(f"autotune: {backend} is the fastest attention backend here")

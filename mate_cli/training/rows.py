@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
 from mate_cli.encoding.source import DrawnSource
+from mate_cli.tasks.task import Task
 from mate_cli.training.corpus import corpus_url, masking_options, open_corpus
 from mate_cli.training.splits import data_folder, data_source, open_split, without_ambiguous
-from mate_cli.training.tasks import task_of
 
 _LENGTHS_SEEN = 64
 
@@ -41,31 +41,27 @@ def check_data(config: TrainConfig) -> None:
     Raises:
         UserError: it is not.
     """
-    if config.task.kind == "masked_language":
+    if config.task.traits.learns_from_corpus:
         corpus_url(config.task, config.data_dir, config.paths)
     else:
         data_folder(config.task, config.data_dir, config.paths)
 
 
-def open_rows(
-    config: TrainConfig, schedule: ScheduleConfig, options: EncodingOptions, vocabulary: Path, console: Console
-) -> Rows:
+def open_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
     """The rows that a configuration asks for, made where they are not there.
 
     Raises:
         UserError: the data is not there, broken, or too little to train on.
     """
-    if config.task.kind == "masked_language":
-        return _corpus_rows(config, schedule, options, vocabulary, console)
-    return _split_rows(config, schedule, options, vocabulary, console)
+    if config.task.traits.learns_from_corpus:
+        return _corpus_rows(config, options, vocabulary, console)
+    return _split_rows(config, task, options, vocabulary, console)
 
 
-def _split_rows(
-    config: TrainConfig, schedule: ScheduleConfig, options: EncodingOptions, vocabulary: Path, console: Console
-) -> Rows:
-    task = task_of(config.task)
+def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
     train, dev = (data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev"))
-    scored = dev if schedule.validate_on is None else DrawnSource(dev, schedule.validate_on)
+    limit = active_schedule(config).validate_on
+    scored = dev if limit is None else DrawnSource(dev, limit)
     learned = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
     validated = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
     if not config.task.ambiguous:
@@ -74,12 +70,13 @@ def _split_rows(
     return Rows(learned.dataset, validated.dataset, scorable, learned.report.mean_length)
 
 
-def _corpus_rows(
-    config: TrainConfig, schedule: ScheduleConfig, options: EncodingOptions, vocabulary: Path, console: Console
-) -> Rows:
+def _corpus_rows(config: TrainConfig, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
     corpus = open_corpus(config.task, config.data_dir, vocabulary, config.paths, console)
     masking = masking_options(config.task, options)
-    train, dev = MaskedStream(corpus, masking, config.seed), HeldOut(corpus, masking, schedule.validate_on)
+    train, dev = (
+        MaskedStream(corpus, masking, config.seed),
+        HeldOut(corpus, masking, active_schedule(config).validate_on),
+    )
     console.print(f"corpus: {len(train):,} tables to learn from, {sum(map(len, corpus.manifest.held_out)):,} held out")
     lengths = [len(train[place]["input_ids"]) for place in range(min(len(train), _LENGTHS_SEEN))]
     return Rows(train, dev, None, float(np.mean(lengths)))

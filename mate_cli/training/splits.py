@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mate_cli.config.paths import PathsConfig, cache_folder
-from mate_cli.config.task import ScheduleConfig, TaskConfig
+from mate_cli.config.task import Scheduled, TaskConfig, active_schedule
 from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import DataSource, SplitSource
@@ -19,7 +19,7 @@ from mate_cli.system.files import content_hash, made_once
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
 from mate_cli.tables.formats import FORMATS, missing_data
-from mate_cli.training.tasks import task_of
+from mate_cli.tasks.task import Task
 
 
 def data_source(task: TaskConfig, split: str, data_dir: str | None, paths: PathsConfig) -> DataSource:
@@ -57,12 +57,17 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
     return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
 
 
-def encoding_options(task: TaskConfig, schedule: ScheduleConfig, model: MateConfig) -> EncodingOptions:
-    """What the task, its schedule and the model say about the encoding.
+def encoding_options(config: Scheduled, task: Task, model: MateConfig) -> EncodingOptions:
+    """Return how the examples of a task are encoded for a model.
+
+    Args:
+        task: the objective that ``config`` describes (``mate_cli.kinds.registry.task_of``).
 
     Raises:
         UserError: the model cannot read so many tokens.
     """
+    assert config.task is not None
+    schedule = active_schedule(config)
     max_tokens = schedule.max_tokens
     if model.heads == "linformer" and max_tokens > model.linformer_tokens:
         raise UserError(
@@ -71,14 +76,14 @@ def encoding_options(task: TaskConfig, schedule: ScheduleConfig, model: MateConf
         )
     options = EncodingOptions(
         max_tokens,
-        None if task.expansion == "all" else task.sentences,
-        task.input,  # type: ignore[arg-type]
+        None if config.task.expansion == "all" else config.task.sentences,
+        config.task.input,  # type: ignore[arg-type]
         model.reset_position_index_per_cell,
         model.max_position_embeddings,
         model.histogram_row,
         prune=schedule.prune,  # type: ignore[arg-type]
     )
-    return task_of(task).encoding(options)
+    return task.encoding(options)
 
 
 def open_split(

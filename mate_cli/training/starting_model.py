@@ -7,16 +7,17 @@ from pathlib import Path
 from rich.console import Console
 
 from mate_cli.config.model import BackboneConfig, ModelConfig
-from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.kinds.registry import kind_of
 from mate_cli.models.config_file import read_config
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.models.weights import MODELS, hub_folder, load_weights, package_folder
+from mate_cli.models.weights import hub_folder, load_weights, package_folder
 from mate_cli.runs.parent import parent_run
 from mate_cli.system.errors import UserError
-from mate_cli.training.tasks import task_of
+from mate_cli.tasks.task import Task
 
 
 def weights_folder(backbone: BackboneConfig) -> Path:
@@ -58,14 +59,14 @@ def _vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, MateConfig]:
 
 
 def starting_model(
-    config: TrainConfig, schedule: ScheduleConfig, console: Console
+    config: TrainConfig, task: Task, console: Console
 ) -> tuple[MatePreTrainedModel, Path, frozenset[str]]:
-    """The model, the folder of its vocabulary, and the names of the parameters that no checkpoint filled.
+    """Make the model; also return the folder of its vocabulary, and the names of parameters that no checkpoint filled.
 
     Raises:
         UserError: weights or vocabulary are not there, do not fit each other or the model.
     """
-    folder = weights_folder(config.backbone)
+    folder, schedule = weights_folder(config.backbone), active_schedule(config)
     is_random = config.backbone.source == "random"
     model_config = _random_config(config.backbone) if is_random else read_config(folder)
     CellTokenizer(folder).check_fits(model_config.vocab_size)
@@ -73,8 +74,8 @@ def starting_model(
     model_config.pooling = config.backbone.pooling or model_config.pooling
     model_config.hidden_dropout_prob = schedule.dropout
     model_config.attention_probs_dropout_prob = schedule.attention_dropout
-    task_of(config.task, schedule).prepare_model(model_config)
-    model = MODELS[model_config.kind](model_config)
+    task.prepare_model(model_config)
+    model = kind_of(config.task).model(model_config)
     if is_random:
         return model, folder, frozenset(name for name, _ in model.named_parameters())
     report = load_weights(model, folder)

@@ -8,10 +8,11 @@ import pytest
 from rich.console import Console
 
 from mate_cli.analysis import robustness as module
-from mate_cli.analysis.robustness import JudgedRun, is_right, is_same, robustness
+from mate_cli.analysis.robustness import JudgedRun, is_same, robustness
 from mate_cli.cli.main import main
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import PathsConfig
+from mate_cli.kinds.registry import kind_named
 from mate_cli.metrics.wtq import values_of
 from mate_cli.runs.folder import load_run_config
 from mate_cli.system.errors import UserError
@@ -84,12 +85,13 @@ def test_what_is_right_of_each_kind_of_prediction():
     table = Table("t", (Cell("a"),), ((Cell("1"),), (Cell("2"),)))
     turn = Example("q", "", table, ("1",), candidates=((0, 0),), conversation="c-0")
     both = TableAnswer("q", ((0, 0), (1, 0)), (1.0, 1.0), "SUM", 1.0)
-    assert not is_right(turn, both, values_of(["3"]))  # in a conversation the cells count
-    assert is_right(Example("q", "", table, ("3",), value=3.0), both, values_of(["3"]))
-    assert is_right(Example("q", "", table, label=0), Entailment("q", 0, 0.9), ())
+    table_qa, entailment = (kind_named(name).answering for name in ("table_qa", "entailment"))
+    assert not table_qa.is_right(turn, both, values_of(["3"]))  # in a conversation the cells count
+    assert table_qa.is_right(Example("q", "", table, ("3",), value=3.0), both, values_of(["3"]))
+    assert entailment.is_right(Example("q", "", table, label=0), Entailment("q", 0, 0.9), ())
     (arrangement,) = arrangements([turn], Perturbation("rows")).values()
-    assert is_same(both, both, arrangement)
-    assert not is_same(both, TableAnswer("q", both.cells, (1.0, 1.0), "COUNT", 1.0), arrangement)
+    assert is_same(table_qa, both, both, arrangement)
+    assert not is_same(table_qa, both, TableAnswer("q", both.cells, (1.0, 1.0), "COUNT", 1.0), arrangement)
 
 
 def test_the_command_on_a_trained_run(trained, tmp_path, capsys):

@@ -44,7 +44,7 @@ def test_an_example_that_is_all_padding_leaves_the_others_alone(
 
 def filled(folder: Path, pooling: str) -> tuple[MateForSequenceClassification, LoadReport]:
     config = read_config(folder)
-    config.pooling, config.kind = pooling, "entailment"
+    config.pooling = pooling
     model = MateForSequenceClassification(config)
     return model, load_weights(model, folder)
 
@@ -67,6 +67,6 @@ def test_a_pooler_made_for_the_text_goes_on(tmp_path: Path) -> None:
     model, _ = filled(tmp_path / "tapas", "text")
     torch.nn.init.normal_(model.get_parameter(POOLER))
     save_model(model, tmp_path / "run", tmp_path / "tapas")
-    for again in (filled(tmp_path / "run", "text")[0], load_model(tmp_path / "run", kind="entailment")):
+    for again in (filled(tmp_path / "run", "text")[0], load_model(tmp_path / "run", MateForSequenceClassification)):
         assert again.config.pooling == "text"
         assert torch.equal(again.get_parameter(POOLER), model.get_parameter(POOLER))

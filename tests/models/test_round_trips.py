@@ -22,11 +22,12 @@ from transformers import (
     TapasModel,
 )
 
+from mate_cli.kinds.registry import kind_named
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.checkpoint import read_tensors
 from mate_cli.models.config_file import read_config
 from mate_cli.models.model import MateModel, MatePreTrainedModel
-from mate_cli.models.weights import MODELS, LoadReport, load_weights, save_model
+from mate_cli.models.weights import LoadReport, load_weights, save_model
 from mate_cli.system.errors import UserError
 from tests.models.conftest import SMALL
 
@@ -35,8 +36,8 @@ HF = {"attn_implementation": "eager"}
 
 def into_ours(folder: Path, kind: str, heads: str = "full") -> tuple[MatePreTrainedModel, LoadReport]:
     config = read_config(folder)
-    config.kind, config.heads = kind, heads
-    model = MODELS[kind](config).eval()
+    config.heads = heads
+    model = kind_named(kind).model(config).eval()
     return model, load_weights(model, folder)
 
 

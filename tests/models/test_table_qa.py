@@ -11,12 +11,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from mate_cli.config.model import TRAINED_HEADS as HEADS
 from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.models.cell_selection import MateForCellSelection
-from mate_cli.models.configuration import HEADS, MateConfig
-from mate_cli.models.table_qa import grid_of
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.entailment import MateForSequenceClassification
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.table_qa import MateForTableQuestionAnswering, grid_of
 from mate_cli.models.variants import make_planner
-from mate_cli.models.weights import MODELS, load_model, save_model
+from mate_cli.models.weights import load_model, save_model
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.entailment import Entailment, EntailmentTask
 from mate_cli.tasks.table_qa import TableQA, batch_grid
@@ -52,10 +55,14 @@ def batch_of(padded_tables: dict[str, Tensor], config: MateConfig, examples: Seq
     return padded_batch(**chosen, planner=make_planner(config))
 
 
+def class_of(task: Task) -> type[MatePreTrainedModel]:
+    return MateForSequenceClassification if isinstance(task, EntailmentTask) else MateForTableQuestionAnswering
+
+
 def model_of(task: Task, config: MateConfig) -> Any:
     task.prepare_model(config)
     torch.manual_seed(3)
-    return MODELS[config.kind](config)
+    return class_of(task)(config)
 
 
 @pytest.mark.parametrize("heads", HEADS)
@@ -154,7 +161,7 @@ def test_a_saved_model_answers_as_before(
     config, task = small_config(), TASKS[name]
     model = model_of(task, config).eval()
     save_model(model, tmp_path / "best", tmp_path)
-    again = load_model(tmp_path / "best", "mate", task.kind)
+    again = load_model(tmp_path / "best", class_of(task), "mate")
     assert again.config.to_dict() == model.config.to_dict()
     batch = batch_of(padded_tables, config)
     with torch.no_grad():
@@ -163,14 +170,12 @@ def test_a_saved_model_answers_as_before(
 
 def test_one_kind_is_not_another(small_config: Config, tmp_path: Path) -> None:
     save_model(model_of(TASKS["tabfact"], small_config()), tmp_path / "entails", tmp_path)
-    with pytest.raises(
-        UserError, match="holds an entailment model, and this needs a table question answerer"
-    ) as caught:
-        load_model(tmp_path / "entails", kind="table_qa")
+    with pytest.raises(UserError, match="a model of kind=entailment, and this needs kind=table_qa; name a") as caught:
+        load_model(tmp_path / "entails", MateForTableQuestionAnswering)
     assert "\n" not in str(caught.value)
     save_model(MateForCellSelection(small_config()), tmp_path / "selects", tmp_path)
-    with pytest.raises(UserError, match="holds a cell selector, and this needs an entailment model"):
-        load_model(tmp_path / "selects", kind="entailment")
+    with pytest.raises(UserError, match="of kind=cell_selection, and this needs kind=entailment"):
+        load_model(tmp_path / "selects", MateForSequenceClassification)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +194,7 @@ def test_a_spoilt_configuration_is_one_clear_line(
     setattr(model.config, field, value)
     save_model(model, tmp_path / "best", tmp_path)
     with pytest.raises(UserError, match=f"describes no BERT or TAPAS model: {words}") as caught:
-        load_model(tmp_path / "best", kind="table_qa")
+        load_model(tmp_path / "best", MateForTableQuestionAnswering)
     assert "\n" not in str(caught.value)
 
 

@@ -11,10 +11,11 @@ from transformers import TapasConfig, TapasModel
 
 from mate_cli.attention.table_etc import LABELS
 from mate_cli.config import model as command_line
+from mate_cli.config.model import TRAINED_HEADS as HEADS
 from mate_cli.config.model import ModelConfig
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.config_file import read_config
-from mate_cli.models.configuration import HEADS, MateConfig
+from mate_cli.models.configuration import MateConfig
 from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
 from mate_cli.models.model import MateModel
@@ -156,7 +157,7 @@ def test_a_saved_model_comes_back(heads, small_config, tmp_path):
     changes = {"text_only": heads == "row_or_column", "histogram_row": True, **SMALL_VARIANT}
     model = MateForCellSelection(small_config(heads=heads, **changes))
     save_model(model, tmp_path / "best", tmp_path)
-    again = load_model(tmp_path / "best", heads=heads)
+    again = load_model(tmp_path / "best", MateForCellSelection, heads)
     for field, value in {"heads": heads, **changes}.items():
         assert getattr(again.config, field) == value, field
     for name, tensor in model.state_dict().items():
@@ -164,11 +165,11 @@ def test_a_saved_model_comes_back(heads, small_config, tmp_path):
     config = json.loads((tmp_path / "best" / "config.json").read_text())
     other = "full" if heads != "full" else "linformer"
     with pytest.raises(UserError, match=f"it has '{heads}' heads"):
-        load_model(tmp_path / "best", heads=other)
+        load_model(tmp_path / "best", MateForCellSelection, other)
     (tmp_path / "best" / "config.json").write_text(json.dumps({**config, "heads": other}))
     if heads in ("linformer", "table_etc", "full"):
         with pytest.raises(UserError, match=r"is (missing|unknown)"):
-            load_model(tmp_path / "best")
+            load_model(tmp_path / "best", MateForCellSelection)
 
 
 def test_the_number_of_global_tokens_is_a_key():

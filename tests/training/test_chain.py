@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from mate_cli.config.task import active_schedule
+from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import RunFolder
 from mate_cli.runs.identity import run_path
 from mate_cli.runs.parent import check_parent, origin_of
@@ -40,7 +40,7 @@ def statements(tmp_path_factory: pytest.TempPathFactory, bert: Path) -> RunFolde
 def start(*words: str) -> tuple[dict[str, Tensor], frozenset[str]]:
     """The tensors that a training starts with, and the names of those that no checkpoint filled."""
     config = train_config(*words)
-    model, _, new = starting_model(config, active_schedule(config), QUIET)
+    model, _, new = starting_model(config, task_of(config), QUIET)
     return model.state_dict(), new
 
 

@@ -16,10 +16,11 @@ from mate_cli.config.catalogue import options
 from mate_cli.config.model import BENCH_HEADS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.shipped import conf_folder
-from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.kinds.registry import task_of
 from mate_cli.system.errors import UserError
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tasks.cell_selection import CellSelection, candidates_of, cell_loss
@@ -58,8 +59,9 @@ def test_it_learns_eight_examples_by_heart(name, seed, eight):
     """At a rate, and with clipped gradients, that no processor's rounding throws off: it takes 33 to 92 steps."""
     config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
     torch.manual_seed(seed)
-    model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
-    options = encoding_options(config.task, ScheduleConfig(max_tokens=512), model.config)
+    model, vocabulary, _ = starting_model(config, task_of(config), SILENT)
+    active_schedule(config).max_tokens = 512
+    options = encoding_options(config, task_of(config), model.config)
     encoded = encode(eight, CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
     batch = collator([row_of(example, own.features) for example, own in zip(eight, encoded, strict=True)])
@@ -114,9 +116,12 @@ def test_attention_dropout_trains(name, mate):
 
 def test_a_linformer_reads_no_more_than_it_was_made_for():
     config = composed("backbone=tiny", "model=linformer", "schedule=smoke", "model.linformer.k=128")
-    model, _, _ = starting_model(config, active_schedule(config), SILENT)
+    model, _, _ = starting_model(config, task_of(config), SILENT)
     assert model.tapas.encoder.layer[0].attention.self.seq_projection.weight.shape == (256, 128)
-    encoding_options(config.task, ScheduleConfig(max_tokens=256), model.config)
+    schedule, task = active_schedule(config), task_of(config)
+    schedule.max_tokens = 256
+    encoding_options(config, task, model.config)
+    schedule.max_tokens = 257
     with pytest.raises(UserError, match="max_tokens=257 is more than the 256 tokens") as caught:
-        encoding_options(config.task, ScheduleConfig(max_tokens=257), model.config)
+        encoding_options(config, task, model.config)
     assert "\n" not in str(caught.value)

@@ -10,10 +10,10 @@ from torch.nn import functional as F
 from mate_cli.config.task import active_schedule
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import MaskedStream
+from mate_cli.kinds.registry import task_of
 from mate_cli.training.backend import collator_for
 from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.starting_model import starting_model
-from mate_cli.training.tasks import task_of
 from tests.training.conftest import TINY, train_once
 from tests.training.test_every_model import SILENT, composed
 from tests.training.test_resume import RUN, assert_same_end, finish, wait_for_step
@@ -77,12 +77,12 @@ def test_a_step_logs_the_mean_loss_of_its_masked_tokens_and_the_norm_of_its_grad
     schedule = active_schedule(config)
     torch.manual_seed(0)
     torch.random.manual_seed(config.seed)
-    model, vocabulary, _ = starting_model(config, schedule, SILENT)
+    model, vocabulary, _ = starting_model(config, task_of(config), SILENT)
     corpus = open_corpus(config.task, str(data), vocabulary, config.paths, SILENT)
     options = masking_options(config.task, EncodingOptions(schedule.max_tokens))
     stream = MaskedStream(corpus, options, config.seed)
     batch = collator_for(model.config, config.model, "auto", "cpu")([stream[place] for place in range(8)])
-    logits = task_of(config.task).logits(model, batch)
+    logits = task_of(config).logits(model, batch)
     assert logits.shape == (len(batch.target), model.config.vocab_size)
     loss = F.cross_entropy(logits, batch.target)
     loss.backward()

@@ -14,10 +14,11 @@ from rich.console import Console
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import PathsConfig
-from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.task import active_schedule
 from mate_cli.encoding.encode import encode, reading_row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.reading import read_examples
+from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.tables.hybridqa import read_split
@@ -27,7 +28,6 @@ from mate_cli.training.backend import collator_for
 from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import data_folder, encoding_options
 from mate_cli.training.starting_model import starting_model
-from mate_cli.training.tasks import task_of
 from tests.training.conftest import TINY, fast, train_once
 from tests.training.test_every_model import SILENT, composed
 
@@ -48,13 +48,14 @@ def questions_of(run: Path, split: str, cache: Path) -> tuple[Example, ...]:
 @pytest.mark.parametrize("head", ["mlp", "linear"])
 def test_it_learns_eight_examples_by_heart(head, cache):
     config = composed("task=sample_reader", "backbone=tiny", f"task.span.head={head}")
-    task, schedule = task_of(config.task), active_schedule(config)
+    task = task_of(config)
     folder = data_folder(config.task, None, PathsConfig(cache=str(cache)))
     questions = [example for example in read_split(folder, "train").examples if example.candidates]
     eight = [reading_examples(question)[0] for question in questions[:: len(questions) // 8][:8]]
     torch.manual_seed(0)
-    model, vocabulary, _ = starting_model(config, schedule, SILENT)
-    options = encoding_options(config.task, ScheduleConfig(max_tokens=512), model.config)
+    model, vocabulary, _ = starting_model(config, task, SILENT)
+    active_schedule(config).max_tokens = 512
+    options = encoding_options(config, task, model.config)
     encoded = encode(eight, CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, "auto", "cpu")
     batch = collator([reading_row_of(example, own) for example, own in zip(eight, encoded, strict=True)])
@@ -181,7 +182,7 @@ def test_a_reader_does_not_select(mate, trained, tmp_path, capsys):
     (tmp_path / "cities.csv").write_text("city,country\nParis,France\n")
     assert mate("predict", f"run={trained}", "table=cities.csv", "question=why", "hardware=cpu") == 2
     error = capsys.readouterr().err.strip()
-    assert "a run of task=sample_reader is no selector; give it as reader=..." in error
+    assert "a run of task=sample_reader answers nothing by itself; give it as reader=..." in error
     assert "\n" not in error
     assert "Traceback" not in error
 

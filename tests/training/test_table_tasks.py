@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 import torch
 
-from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.task import active_schedule
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.kinds.registry import task_of
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.training.backend import collator_for
 from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
-from mate_cli.training.tasks import task_of
 from tests.training.test_every_model import SILENT, composed
 
 TEAMS = (("team", "city", "cups"), ("reds", "Leeds", "2"), ("blues", "York", "5"), ("jets", "York", "1"))
@@ -65,12 +65,13 @@ EIGHT = {
 def prepared(name: str, *words: str) -> tuple[TaskModule, Batch]:
     config = composed(f"task={name}", "backbone=tiny", "schedule=laptop", *words)
     torch.manual_seed(0)
-    model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
-    options = encoding_options(config.task, ScheduleConfig(max_tokens=256), model.config)
+    model, vocabulary, _ = starting_model(config, task_of(config), SILENT)
+    active_schedule(config).max_tokens = 256
+    options = encoding_options(config, task_of(config), model.config)
     encoded = encode(EIGHT[name], CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
     rows = [row_of(example, own.features) for example, own in zip(EIGHT[name], encoded, strict=True)]
-    return TaskModule(model, task_of(config.task)), collator(rows)
+    return TaskModule(model, task_of(config)), collator(rows)
 
 
 @pytest.mark.parametrize("name", EIGHT)
@@ -111,7 +112,7 @@ def test_the_model_is_the_one_that_the_task_asks_for(
     name: str, schedule: str, labels: int, temperature: float, zero: bool
 ) -> None:
     config = composed(f"task={name}", "backbone=minilm", f"schedule={schedule}")
-    model, _, new = starting_model(config, active_schedule(config), SILENT)
+    model, _, new = starting_model(config, task_of(config), SILENT)
     assert isinstance(model, MateForTableQuestionAnswering)
     own = model.config
     assert (own.num_aggregation_labels, own.temperature, own.init_cell_selection_weights_to_zero) == (
@@ -127,6 +128,6 @@ def test_the_model_is_the_one_that_the_task_asks_for(
 
 def test_the_classifier_is_new() -> None:
     config = composed("task=tabfact", "backbone=minilm", "schedule=laptop")
-    _, _, new = starting_model(config, active_schedule(config), SILENT)
+    _, _, new = starting_model(config, task_of(config), SILENT)
     heads = {f"{head}.{kind}" for head in ("classifier", "mention") for kind in ("weight", "bias")}
     assert {name for name in new if "token_type" not in name} == heads

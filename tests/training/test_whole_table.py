@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.config.task import ScheduleConfig
+from mate_cli.kinds.registry import task_of
 from mate_cli.models.configuration import MateConfig
 from mate_cli.training.splits import encoding_options
 from tests.training.conftest import TINY
@@ -27,12 +27,14 @@ def test_the_option_trains_and_its_run_is_evaluated_alike(mate, tmp_path):
 
 
 def test_the_number_of_sentences_means_nothing_where_all_are_taken():
-    words = [("task.expansion=all", f"task.sentences={k}") for k in (0, 5)]
-    short = ScheduleConfig(max_tokens=64)
-    none, five = (encoding_options(composed(*own).task, short, MateConfig()) for own in words)
+    def options(*words):
+        config = composed(*words)
+        return encoding_options(config, task_of(config), MateConfig())
+
+    none, five = (options("task.expansion=all", f"task.sentences={k}") for k in (0, 5))
     assert none == five
     assert none.sentences is None
-    assert encoding_options(composed("task.sentences=5").task, short, MateConfig()).sentences == 5
+    assert options("task.sentences=5").sentences == 5
 
 
 def test_the_generated_table_is_long_enough():

@@ -14,10 +14,11 @@ import torch
 from safetensors.torch import load_file
 
 from mate_cli.attention import widest_shape
-from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.task import active_schedule
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.inference.evaluate import AskedRun
+from mate_cli.inference.evaluate import EvaluatedRun
+from mate_cli.kinds.registry import task_of
 from mate_cli.models.encoder import Intermediate
 from mate_cli.runs.folder import RunFolder
 from mate_cli.tasks.cell_selection import CellSelection
@@ -56,8 +57,9 @@ def test_scores_and_gradients_are_those_of_the_cpu(name, eight):  # noqa: F811
     import torch_xla
 
     config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
-    model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
-    options = encoding_options(config.task, ScheduleConfig(max_tokens=128), model.config)
+    model, vocabulary, _ = starting_model(config, task_of(config), SILENT)
+    active_schedule(config).max_tokens = 128
+    options = encoding_options(config, task_of(config), model.config)
     encoded = encode(eight[:3], CellTokenizer(vocabulary), options)
     rows = [row_of(example, own.features) for example, own in zip(eight[:3], encoded, strict=True)]
     backend, results = config.model.attention.backend, []
@@ -240,7 +242,7 @@ def top_cells(hardware, runs, cache):
     paths = (f"paths.runs={runs}", f"paths.cache={cache}")
     config = composed(f"hardware={hardware}", "hardware.precision='32'", *words, *paths)
     folder = fit.train(config, SILENT)
-    predictions = AskedRun(folder, config, config.hardware, "dev", None, False, SILENT).predict()
+    predictions = EvaluatedRun(folder, config, config.hardware, "dev", None, False, SILENT).predict()
     return {question: own.cells[0] for question, own in predictions.items()}
 
 

@@ -12,14 +12,15 @@ import pytest
 from rich.console import Console
 
 from mate_cli.config.hardware import ACCELERATORS
+from mate_cli.config.kinds import KINDS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import problems
-from mate_cli.config.task import KINDS
+from mate_cli.kinds.registry import kind_named
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.training import fit, xla
 from mate_cli.training.devices import Devices, accumulation, resolve_devices
-from mate_cli.training.fixed_shape import FIXED_KINDS, check_fixed
+from mate_cli.training.fixed_shape import check_fixed
 from tests.training.test_every_model import composed
 
 REPLICAS = {"tpu_v3": 8, "tpu_v3_32": 32, "tpu_v4": 4, "tpu_v5e": 8, "tpu_v6e": 8}
@@ -117,7 +118,7 @@ def test_an_address_is_no_folder(key):
 @pytest.mark.parametrize("kind", KINDS)
 def test_tasks_of_other_shapes_are_refused(kind):
     task = replace(composed().task, kind=kind)
-    if kind in FIXED_KINDS:
+    if kind_named(kind).fixed_shape:
         check_fixed(task)
     else:
         with pytest.raises(

@@ -23,17 +23,17 @@ from rich.console import Console
 
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.catalogue import conf_folder
-from mate_cli.config.task import ScheduleConfig, active_schedule
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.kinds.registry import task_of
 from mate_cli.tables import hybridqa, wtq
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.training.backend import collator_for
 from mate_cli.training.module import Optimization, TaskModule
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
-from mate_cli.training.tasks import task_of
 
 WORDS = "river town king north harbour season record player bridge summer market station"
 
@@ -78,11 +78,12 @@ def measure(example: Example, task: str, tokens: int, low_precision: bool) -> di
     """Seconds of a forward pass and of a whole training step; GiB that the process has had at most."""
     config = _config(task, tokens)
     torch.manual_seed(0)
-    model, vocabulary, new = starting_model(config, active_schedule(config), Console(quiet=True))
-    options = encoding_options(config.task, ScheduleConfig(max_tokens=tokens), model.config)
+    model, vocabulary, new = starting_model(config, task_of(config), Console(quiet=True))
+    active_schedule(config).max_tokens = tokens
+    options = encoding_options(config, task_of(config), model.config)
     (encoded,) = encode([example], CellTokenizer(vocabulary), options)
     batch = collator_for(model.config, config.model, "auto", "cpu", low_precision)([row_of(example, encoded.features)])
-    module = TaskModule(model, task_of(config.task), Optimization(10, 1e-4, None, 0.1, 0.01), new)
+    module = TaskModule(model, task_of(config), Optimization(10, 1e-4, None, 0.1, 0.01), new)
     optimizer = module.configure_optimizers()["optimizer"]
 
     def forward() -> torch.Tensor:

@@ -19,10 +19,10 @@ from torch_xla.distributed import spmd
 
 from mate_cli.attention import widest_shape
 from mate_cli.config.paths import PathsConfig
-from mate_cli.config.task import active_schedule
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.kinds.registry import task_of
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training.backend import collator_for
@@ -52,10 +52,10 @@ def main(cache: str) -> None:
     xr.use_spmd()
     mesh = spmd.Mesh(np.arange(DEVICES), (DEVICES,), ("data",))
     config = composed("backbone=tiny", "schedule=smoke")
-    model, vocabulary, _ = starting_model(config, active_schedule(config), SILENT)
+    model, vocabulary, _ = starting_model(config, task_of(config), SILENT)
     folder = data_folder(config.task, None, PathsConfig(cache=cache))
     examples = [own for own in read_split(folder, "train").examples if len(own.candidates) == 1][:DEVICES]
-    options = encoding_options(config.task, active_schedule(config), model.config)
+    options = encoding_options(config, task_of(config), model.config)
     encoded = encode(examples, CellTokenizer(vocabulary), options)
     rows = [row_of(example, own.features) for example, own in zip(examples, encoded, strict=True)]
     batch = collator_for(model.config, config.model, "auto", "xla", shape=widest_shape(DEVICES, options.max_tokens))(

@@ -6,17 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.table import Table as RichTable
 
+from mate_cli.kinds.kind import Groups, Report, Right
+from mate_cli.metrics.shares import interval_record, percent, percent_interval
 from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
-from mate_cli.reporting.shares import interval_record, percent, percent_interval
-
-Right = Mapping[str, NDArray[np.bool_]]
-"""Name of a measure -> whether each question that it counts is right, bool ``[questions]``; all questions first."""
-
-Groups = Mapping[str, NDArray[np.int64]]
-"""Name of a measure -> which of its questions belong together (``bootstrap``); of those not named, none do."""
 
 
 def accuracy_record(model: Right, baselines: Mapping[str, Right], groups: Groups | None = None) -> dict[str, Any]:
@@ -54,6 +48,13 @@ def accuracy_table(title: str, records: Mapping[str, Mapping[str, Any]]) -> Rich
 def accuracy_summary(record: Mapping[str, Any], measures: Sequence[str]) -> str:
     """One line: each of ``measures`` with its interval, and the lead over the best baseline with its own."""
     return "; ".join(_measure_summary(name, record["model"][name], record["lead"][name]) for name in measures)
+
+
+def accuracy_report(record: dict[str, Any], title: str, measures: Sequence[str], submission: str = "") -> Report:
+    """Report the record of one model; without a table and a line where the split is blind."""
+    if not record["questions"]:
+        return Report(record, submission=submission)
+    return Report(record, accuracy_table(title, {"model": record}), accuracy_summary(record, measures), submission)
 
 
 def _measure_summary(name: str, own: Mapping[str, float], lead: Mapping[str, Any]) -> str:

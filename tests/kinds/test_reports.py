@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from mate_cli.inference.evaluations import DenotationEvaluation, EntailmentEvaluation, SequenceEvaluation
-from mate_cli.reporting.evaluation import report_of
+from mate_cli.kinds.entailment import EntailmentEvaluation
+from mate_cli.kinds.table_qa import DenotationEvaluation, SequenceEvaluation, evaluate
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.tasks.entailment import Entailment
 from mate_cli.tasks.table_qa import TableAnswer
@@ -18,6 +19,18 @@ NUMBERS = ("10", "20", "30", "40")
 TABLE = Table(
     "t", (Cell("Team"), Cell("Points")), tuple((Cell(f"team {n}"), Cell(text)) for n, text in enumerate(NUMBERS))
 )
+
+
+@dataclass
+class Asked:
+    """A run that has predicted already."""
+
+    examples: tuple[Example, ...]
+    predictions: dict[str, TableAnswer]
+    data_dir: Path
+
+    def predict(self):
+        return self.predictions
 
 
 def answer(name, cells, aggregation="NONE"):
@@ -53,7 +66,7 @@ def test_conversations_with_each_history():
     examples = conversations()
     gold = {example.id: answer(example.id, example.candidates) for example in examples}
     own = gold | {examples[number].id: answer("", ()) for number in (0, 3, 5)}
-    report = report_of(SequenceEvaluation(examples, own, gold), "dev")
+    report = SequenceEvaluation(examples, own, gold).report("dev")
     predicted, given = report.record["own_history"], report.record["gold_history"]
     assert (report.record["questions"], report.record["conversations"]) == (24, 12)
     means = {name: value["mean"] for name, value in predicted["model"].items()}
@@ -88,7 +101,7 @@ def test_denotations_by_where_the_answer_is(tmp_path):
         "q1": answer("q1", everything, "SUM"),
         "q2": answer("q2", everything, "AVERAGE"),
     }
-    report = report_of(DenotationEvaluation.of(examples, predictions, tmp_path), "test")
+    report = evaluate(Asked(examples, predictions, tmp_path)).report("test")
     model = report.record["model"]
     assert {name: (own["number"], own["mean"]) for name, own in model.items()} == {
         "accuracy": (4, 0.5),
@@ -110,7 +123,7 @@ def test_statements_and_the_same_verdict_on_all():
         for number in range(10)
     )
     predictions = {e.id: Entailment(e.id, int(number < 8), 0.8) for number, e in enumerate(examples)}
-    report = report_of(EntailmentEvaluation(examples, predictions), "dev")
+    report = EntailmentEvaluation(examples, predictions).report("dev")
     means = {name: own["mean"] for name, own in report.record["model"].items()}
     assert means == pytest.approx({"all": 0.8, "simple": 0.8, "complex": 0.8})
     assert report.record["lead"]["all"]["over"] == "entailed, always"
@@ -122,10 +135,10 @@ def test_statements_and_the_same_verdict_on_all():
     "evaluation",
     [
         SequenceEvaluation((Example("q", "", TABLE, conversation="a-0"),), {}, {}),
-        DenotationEvaluation.of((Example("q", "", TABLE),), {}, Path("nowhere")),
+        DenotationEvaluation((Example("q", "", TABLE),), {}, {}),
         EntailmentEvaluation((Example("q", "", TABLE),), {}),
     ],
 )
 def test_a_blind_split_has_no_scores(evaluation):
-    report = report_of(evaluation, "test")
+    report = evaluation.report("test")
     assert (report.record, report.table, report.summary) == ({"questions": 0}, None, "")

@@ -1,20 +1,67 @@
-"""Exact match and F1 of a reader: numbers for files, a table for people."""
+"""Answers read as spans of words in a cell and the passages it links to: PointR's reader (HybridQA)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
 
+from mate_cli.config.task import ScheduleConfig, TaskConfig
+from mate_cli.kinds.kind import AskedRun, HubCard, Report, TaskKind
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.metrics.shares import interval_record, percent
 from mate_cli.metrics.statistics import mean_interval
-from mate_cli.reporting.shares import interval_record, percent
+from mate_cli.models.span_reading import MateForSpanReading
+from mate_cli.tables.reading import TrainingCells, question_id
 from mate_cli.tables.table import Example
+from mate_cli.tasks.span_reading import SpanPrediction, SpanReading
 
 Answers = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ReadingEvaluation:
+    """What was read in the cells that hold the answer, each alone: the best that a selector could leave to the reader.
+
+    Attributes:
+        predictions: by the id of the reading example, one for each candidate cell.
+    """
+
+    examples: tuple[Example, ...]
+    predictions: dict[str, SpanPrediction]
+
+    @classmethod
+    def of(cls, run: AskedRun) -> ReadingEvaluation:
+        return cls(run.examples, run.predict())
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Question id -> answer. Candidate cells count alike, so the joint score of cell and span is best where the
+        span's probability in its cell is; a question without a candidate has no answer.
+        """
+        best: dict[str, SpanPrediction] = {}
+        for prediction in self.predictions.values():
+            question = question_id(prediction.id)
+            if question not in best or prediction.probability > best[question].probability:
+                best[question] = prediction
+        return {question: prediction.text for question, prediction in best.items()}
+
+    @property
+    def cell_texts(self) -> dict[str, str]:
+        """A baseline: question id -> the text of its first candidate cell, without what that links to."""
+        first = {example.id: (example.table, example.candidates[0]) for example in self.examples if example.candidates}
+        return {question: table.rows[row][column].text for question, (table, (row, column)) in first.items()}
+
+    def report(self, label: str) -> Report:
+        record = reading_record(self.examples, self.answers, {"cell text": self.cell_texts})
+        if not record["questions"]:
+            return Report(record)
+        title = f"{label}: answers read in the cells that hold them, per cent"
+        return Report(record, reading_table(title, record), reading_summary(record))
 
 
 def reading_record(examples: Sequence[Example], answers: Answers, baselines: Mapping[str, Answers]) -> dict[str, Any]:
@@ -82,3 +129,22 @@ def _scores(examples: Sequence[Example], answers: Answers) -> dict[str, Any]:
 
 def _exact(examples: Sequence[Example], answers: Answers) -> np.ndarray:
     return np.array([exact_match(answers.get(example.id, ""), example.answers or ()) for example in examples])
+
+
+def _task(config: TaskConfig, schedule: ScheduleConfig) -> SpanReading:
+    span = config.span
+    cells = TrainingCells(span.traced, span.together, not config.ambiguous, span.noisy_cells)  # type: ignore[arg-type]
+    return SpanReading(span.max_span, span.head, config.input, cells)  # type: ignore[arg-type]
+
+
+KIND = TaskKind(
+    model=MateForSpanReading,
+    task=_task,
+    evaluate=ReadingEvaluation.of,
+    card=HubCard(
+        pipeline="question-answering",
+        does="It reads the answer to a question, a span of words, in one cell and the passages that the cell links to.",
+        limit="It always finds a span, and is of use behind a selector that finds the cell.",
+    ),
+    next_command="mate evaluate selector=RUN reader={run}",
+)

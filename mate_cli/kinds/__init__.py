@@ -1,0 +1,1 @@
+"""The kinds of task, one module each: model, objective, evaluation, report, and what else tells kinds apart."""

@@ -1,0 +1,181 @@
+"""Cells that may answer a question, ranked: PointR's selector (HybridQA)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+
+from mate_cli.config.task import ScheduleConfig, TaskConfig
+from mate_cli.kinds.kind import AskedRun, HubCard, QuestionAnswering, Report, TaskKind
+from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
+from mate_cli.metrics.cell_selection import KS, CellSelectionScores, Hits, example_places, score
+from mate_cli.metrics.shares import interval_record, percent
+from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
+from mate_cli.metrics.wtq import Value
+from mate_cli.models.cell_selection import MateForCellSelection
+from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tasks.cell_selection import CellPrediction, CellSelection
+
+Rankings = Mapping[str, Sequence[Coordinate]]
+
+
+@dataclass(frozen=True)
+class CellEvaluation:
+    """Ranked cells of a split, the questions they answer, and rankings that need no training.
+
+    Attributes:
+        baselines: name -> question id -> cells, best first; random_hits: k -> Hits@k of a random order.
+    """
+
+    examples: tuple[Example, ...]
+    predictions: dict[str, CellPrediction]
+    baselines: dict[str, dict[str, list[Coordinate]]]
+    random_hits: dict[int, float]
+
+    @classmethod
+    def of(cls, run: AskedRun) -> CellEvaluation:
+        examples, predictions = run.examples, run.predict()
+        baselines = {
+            "TF-IDF cell": tfidf_cell_ranking(examples),
+            "TF-IDF sentence": tfidf_sentence_ranking(examples),
+        }
+        return cls(examples, predictions, baselines, expected_random_hits(examples))
+
+    def report(self, label: str) -> Report:
+        rankings = {example_id: prediction.cells for example_id, prediction in self.predictions.items()}
+        record = score_record(self.examples, rankings, self.baselines, self.random_hits)
+        if not record["questions"]:
+            return Report(record)
+        return Report(record, score_table(f"{label}: Hits@k, per cent", record), score_summary(record))
+
+
+def score_record(
+    examples: Sequence[Example],
+    model: Rankings,
+    baselines: Mapping[str, Rankings],
+    random_hits: Mapping[int, float],
+) -> dict[str, Any]:
+    """Scores of a model and its baselines on a split, as plain data.
+
+    ``lead`` is the model's Hits@1 less that of the best baseline, question by question, with its 95% bootstrap
+    interval.
+    """
+    answered = [example for example in examples if example.answers is not None]
+    if not answered:
+        return {"questions": 0}
+    places = {name: example_places(answered, ranking) for name, ranking in {"model": model, **baselines}.items()}
+    best = max(baselines, key=lambda name: float(np.mean(places[name] < 1)))
+    return {
+        "questions": len(answered),
+        "model": _scores_record(score(examples, model)),
+        "hits@1_interval": interval_record(mean_interval(places["model"] < 1)),
+        "baselines": {
+            "random": {f"hits@{k}": random_hits[k] for k in KS},
+            **{name: _hits_record(score(examples, ranking).overall) for name, ranking in baselines.items()},
+        },
+        "lead": {"over": best, **interval_record(paired_bootstrap(places["model"] < 1, places[best] < 1))},
+    }
+
+
+def score_table(title: str, record: Mapping[str, Any]) -> RichTable:
+    """The record as a table: the model whole and by group, then the baselines."""
+    table = RichTable(title=title)
+    table.add_column("")
+    table.add_column("questions", justify="right")
+    for k in KS:
+        table.add_column(f"Hits@{k}", justify="right")
+    model = record["model"]
+    _add_row(table, "model", model["all"], style="bold")
+    for groups in (model["by_subset"], model["by_reasoning"]):
+        for name, hits in groups.items():
+            _add_row(table, f"  {name}", hits)
+    for name, hits in record["baselines"].items():
+        _add_row(table, name, hits)
+    return table
+
+
+def score_summary(record: Mapping[str, Any]) -> str:
+    """One line: Hits@1 with its interval, and the lead over the best baseline with its own."""
+    interval, lead = record["hits@1_interval"], record["lead"]
+    return (
+        f"Hits@1 {percent(interval['mean'])} (95% interval {percent(interval['low'])} to "
+        f"{percent(interval['high'])}); {percent(lead['mean'])} points above {lead['over']} "
+        f"({percent(lead['low'])} to {percent(lead['high'])})"
+    )
+
+
+def _add_row(table: RichTable, name: str, hits: Mapping[str, Any], style: str | None = None) -> None:
+    count = str(hits.get("questions", ""))
+    table.add_row(name, count, *(percent(hits[f"hits@{k}"]) for k in KS), style=style)
+
+
+def _scores_record(scores: CellSelectionScores) -> dict[str, Any]:
+    return {
+        "all": _hits_record(scores.overall),
+        "by_subset": {name: _hits_record(hits) for name, hits in scores.by_subset.items()},
+        "by_reasoning": {name: _hits_record(hits) for name, hits in scores.by_reasoning.items()},
+    }
+
+
+def _hits_record(hits: Hits) -> dict[str, Any]:
+    return {"questions": hits.questions, **{f"hits@{k}": value for k, value in hits.at.items()}}
+
+
+def answer_record(question: str, table: Table, prediction: CellPrediction, top: int) -> dict[str, Any]:
+    """The best ``top`` cells, rows and columns counted from 0 (the header is no row), and how sure the model is.
+
+    ``margin`` is the lead of the first cell over the second.
+    """
+    cells = cell_records(table, prediction.cells[:top], prediction.probabilities[:top])
+    second = prediction.probabilities[1] if len(prediction.cells) > 1 else 0.0
+    return {
+        "question": question,
+        "table": table.id,
+        "answer": cells[0]["text"],
+        "margin": round(prediction.probabilities[0] - second, 6),
+        "cells": cells,
+    }
+
+
+def cell_records(table: Table, cells: Sequence[Coordinate], probabilities: Sequence[float]) -> list[dict[str, Any]]:
+    """Cells as plain data, each with its text and its header's."""
+    return [
+        {
+            "row": row,
+            "column": column,
+            "header": table.header[column].text,
+            "text": table.rows[row][column].text,
+            "probability": round(probability, 6),
+        }
+        for (row, column), probability in zip(cells, probabilities, strict=True)
+    ]
+
+
+def _task(config: TaskConfig, schedule: ScheduleConfig) -> CellSelection:
+    return CellSelection(config.objective)  # type: ignore[arg-type]
+
+
+def _chosen(prediction: CellPrediction) -> tuple[tuple[Coordinate, ...], str]:
+    return prediction.cells[:1], ""
+
+
+def _is_right(example: Example, prediction: CellPrediction, gold: Sequence[Value]) -> bool:
+    return bool(prediction.cells) and prediction.cells[0] in example.candidates
+
+
+KIND = TaskKind(
+    model=MateForCellSelection,
+    task=_task,
+    evaluate=CellEvaluation.of,
+    card=HubCard(
+        pipeline="table-question-answering",
+        does="It ranks the cells of a table by how likely each holds the answer to a question.",
+        limit="It always points to a cell, also where no cell holds the answer.",
+    ),
+    answering=QuestionAnswering(answer_record, _chosen, _is_right),
+    fixed_shape=True,
+)

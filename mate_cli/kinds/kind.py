@@ -1,0 +1,149 @@
+"""The record of a kind of task. Every other place asks the record, and never which kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table as RichTable
+
+from mate_cli.config.task import ScheduleConfig, TaskConfig
+from mate_cli.metrics.baselines import Unigram
+from mate_cli.metrics.wtq import Value
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tasks.task import Prediction, Task
+
+Right = Mapping[str, NDArray[np.bool_]]
+"""Name of a measure -> whether each question that it counts is right, bool ``[questions]``; all questions first."""
+
+Groups = Mapping[str, NDArray[np.int64]]
+"""Name of a measure -> which of its questions belong together (``bootstrap``); of those not named, none do."""
+
+
+class AskedRun(Protocol):
+    """A trained run together with the split that it is evaluated on (``mate_cli.inference.evaluate``)."""
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The questions as their files have them: baselines read what may be kept from the model."""
+        ...
+
+    @property
+    def data_dir(self) -> Path: ...
+
+    def predict(self) -> dict[str, Any]:
+        """Return the predictions by example id; examples that do not fit have none."""
+        ...
+
+    def converse(self) -> dict[str, Any]:
+        """``predict``, where each question is told what was predicted for the one before it."""
+        ...
+
+    def unigram(self) -> Unigram:
+        """Count the masked pieces of the first examples of training (kinds that learn from a corpus)."""
+        ...
+
+
+class Report(NamedTuple):
+    """Scores as plain data, with ``questions`` 0 where the split is blind; otherwise also as a table and a line.
+
+    Attributes:
+        submission: content of the benchmark's official prediction file, a TSV file; "" where it has none.
+    """
+
+    record: dict[str, Any]
+    table: RichTable | None = None
+    summary: str = ""
+    submission: str = ""
+
+
+class Evaluation(Protocol):
+    """The predictions for a split, and what they are compared with."""
+
+    @property
+    def predictions(self) -> Mapping[str, Prediction]: ...
+
+    def report(self, label: str) -> Report:
+        """Score the predictions for the split called ``label``."""
+        ...
+
+
+class Judgement(NamedTuple):
+    """The official measures of a set of answers."""
+
+    right: Right
+    groups: Groups = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class QuestionAnswering:
+    """How a kind answers one question on one table, and how its answers are judged.
+
+    Attributes:
+        record: ``(question, table, prediction, top)`` to what ``mate predict output=json`` prints.
+        chosen: a prediction to the cells it chooses, and what it says of them or of the statement.
+        is_right: ``(example, prediction, gold values)``, by the official measure of the task.
+        measures: ``(examples, records, gold values)``: the same for all answers of a split, as ``predictions-*.jsonl``
+            holds them, by question id; None: analyses judge the ranked cells themselves.
+    """
+
+    record: Callable[[str, Table, Any, int], dict[str, Any]]
+    chosen: Callable[[Any], tuple[tuple[Coordinate, ...], str]]
+    is_right: Callable[[Example, Any, Sequence[Value]], bool]
+    measures: Callable[[Sequence[Example], Mapping[str, Any], Mapping[str, Sequence[Value]]], Judgement] | None = None
+
+
+@dataclass(frozen=True)
+class HubCard:
+    """What the Hugging Face Hub and its libraries are told about an exported model.
+
+    Attributes:
+        pipeline: the Hub's name of the task.
+        does, limit: a sentence each: what the model predicts, and what it cannot.
+        tapas_class: the class of ``transformers`` that computes the model, or its encoder.
+        tapas_fields: what that class must find in ``config.json`` to predict as our head does.
+    """
+
+    pipeline: str
+    does: str
+    limit: str
+    tapas_class: str = "TapasModel"
+    tapas_fields: Callable[[MateConfig], dict[str, Any]] = lambda config: {}
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """What tells one kind of task from the others, but for its ``Traits`` (``mate_cli.config.kinds``).
+
+    Attributes:
+        model: the encoder with its head.
+        task: makes the objective: loss, predictions, verdicts, and how examples are chosen and encoded.
+        evaluate: predicts a split, with the baselines it is compared with and their report.
+        card: what Hugging Face is told.
+        next_command: what to do after a training; ``{run}`` stands for the run folder.
+        answering: how it answers single questions; None: it does not (``Traits.asked``).
+        fixed_shape: whether all its losses have one shape, as XLA devices need; otherwise they depend on the spans,
+            columns or numbers of the batch.
+        pools: whether the head reads the pooled state (``MateConfig.pooling``).
+    """
+
+    model: type[MatePreTrainedModel]
+    task: Callable[[TaskConfig, ScheduleConfig], Task]
+    evaluate: Callable[[AskedRun], Evaluation]
+    card: HubCard
+    next_command: str = 'mate predict run={run} table=FILE.csv question="…"'
+    answering: QuestionAnswering | None = None
+    fixed_shape: bool = False
+    pools: Callable[[MateConfig], bool] = lambda config: False
+
+    @property
+    def name(self) -> str:
+        """The value of ``task.kind``."""
+        return self.model.kind

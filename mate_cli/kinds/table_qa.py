@@ -1,0 +1,240 @@
+"""Questions answered by cells of one column and an operator on them (SQA, WikiTableQuestions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mate_cli.config.task import ScheduleConfig, TaskConfig
+from mate_cli.kinds.accuracy import accuracy_record, accuracy_report, accuracy_summary, accuracy_table
+from mate_cli.kinds.cell_selection import cell_records
+from mate_cli.kinds.kind import AskedRun, HubCard, Judgement, QuestionAnswering, Report, Right, TaskKind
+from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
+from mate_cli.metrics.denotation import Denotation, answer_texts, execute, gold_denotation, same_denotation
+from mate_cli.metrics.sqa import Answers, sequence_scores
+from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of, verdicts
+from mate_cli.models.configuration import MateConfig
+from mate_cli.models.table_qa import MateForTableQuestionAnswering
+from mate_cli.tables.aggregation import NONE, OPERATORS
+from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
+from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tasks.table_qa import TableAnswer, TableQA
+from mate_cli.tasks.weak_supervision import WeakSupervision
+
+CELLS, CELL_MEASURES = "answer cells, per cent", ("ALL", "SEQ")
+DENOTATIONS, DENOTATION_MEASURES = "denotation accuracy, per cent", ("accuracy",)
+
+
+@dataclass(frozen=True)
+class SequenceEvaluation:
+    """Answers to the questions of conversations (SQA).
+
+    Attributes:
+        predictions: each question read with what was predicted for the one before it: the official setting;
+            gold_history: with its right answer, as in training.
+    """
+
+    examples: tuple[Example, ...]
+    predictions: dict[str, TableAnswer]
+    gold_history: dict[str, TableAnswer]
+
+    def report(self, label: str) -> Report:
+        record = self.record()
+        submission = sqa_predictions_text(self.examples, _cells_of(self.predictions))
+        if not record["questions"]:
+            return Report(record, submission=submission)
+        models = {"model, own history": record["own_history"], "model, gold history": record["gold_history"]}
+        table = accuracy_table(f"{label}: {CELLS}", models)
+        return Report(record, table, accuracy_summary(record["own_history"], CELL_MEASURES), submission)
+
+    def record(self) -> dict[str, Any]:
+        """ALL, SEQ and accuracy by position, with each history; ``own_history`` is the official figure."""
+        record = answer_cells_record(self.examples, _cells_of(self.predictions))
+        if not record["questions"]:
+            return record
+        told = answer_cells_record(self.examples, _cells_of(self.gold_history), gold_history=True)
+        counts = {name: record.pop(name) for name in ("questions", "conversations")}
+        return counts | {"own_history": record, "gold_history": {name: told[name] for name in record}}
+
+
+@dataclass(frozen=True)
+class DenotationEvaluation:
+    """Answers made of cells and an operator (WikiTableQuestions).
+
+    Attributes:
+        gold: question id -> the values of the right answer.
+    """
+
+    examples: tuple[Example, ...]
+    predictions: dict[str, TableAnswer]
+    gold: dict[str, list[Value]]
+
+    def report(self, label: str) -> Report:
+        submission = wtq_predictions_text(self.texts)
+        return accuracy_report(self.record(), f"{label}: {DENOTATIONS}", DENOTATION_MEASURES, submission)
+
+    def record(self) -> dict[str, Any]:
+        """``answer_texts_record`` of the cells and operators."""
+        answers = {e.id: (e.table, self.predictions[e.id]) for e in self.examples if e.id in self.predictions}
+        meant = {name: execute(table, own.cells, own.aggregation) for name, (table, own) in answers.items()}
+        return answer_texts_record(self.examples, self.gold, self.texts, meant)
+
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """Question id -> the texts of the answer; of a question without a prediction there are none."""
+        return {example.id: self._texts(example) for example in self.examples}
+
+    def _texts(self, example: Example) -> tuple[str, ...]:
+        answer = self.predictions.get(example.id)
+        return () if answer is None else answer_texts(example.table, answer.cells, answer.aggregation)
+
+
+def evaluate(run: AskedRun) -> SequenceEvaluation | DenotationEvaluation:
+    """Score by denotation, but by cells where questions are parts of conversations.
+
+    The canonical gold values are those of the release's tagged files, where the data folder has them.
+    """
+    examples, predictions = run.examples, run.predict()
+    if any(example.conversation for example in examples):
+        return SequenceEvaluation(examples, run.converse(), gold_history=predictions)
+    return DenotationEvaluation(examples, predictions, gold_values(examples, read_tagged(run.data_dir / TAGGED)))
+
+
+def answer_cells_record(examples: Iterable[Example], cells: Answers, gold_history: bool = False) -> dict[str, Any]:
+    """ALL, SEQ and accuracy by position of the chosen cells, beside rules with the same history.
+
+    Questions of a conversation are drawn together for the intervals.
+    """
+    asked = [example for example in examples if example.answers is not None]
+    if not asked:
+        return {"questions": 0}
+    baselines = {}
+    for name, rule in SEQUENCE_RULES.items():
+        own = answer_by_rule(asked, rule, gold_history)
+        looks_back = own != answer_by_rule(asked, rule, not gold_history)
+        baselines[f"{name}, gold history" if gold_history and looks_back else name] = _cell_measures(asked, own)
+    conversation = sequence_scores(asked, cells).conversation
+    return {
+        "questions": len(asked),
+        "conversations": len({example.conversation for example in asked}),
+        **accuracy_record(_cell_measures(asked, cells), baselines, {"ALL": conversation}),
+    }
+
+
+def answer_texts_record(
+    examples: Iterable[Example],
+    gold: Mapping[str, Sequence[Value]],
+    texts: Mapping[str, Iterable[str]],
+    meant: Mapping[str, Denotation],
+) -> dict[str, Any]:
+    """The official accuracy, the same of answers that are cells and of those that are computed, and the release's.
+
+    Args:
+        gold: question id -> the values of its answer; a question that is not there is left out.
+        texts, meant: question id -> what is answered, in words and as the release compares it.
+    """
+    asked = [example for example in examples if example.id in gold]
+    if not asked:
+        return {"questions": 0}
+    rules = answers_without_reading(asked)
+    baselines = {name: _right_denotations(asked, gold, own, own) for name, own in rules.items()}
+    return {"questions": len(asked), **accuracy_record(_right_denotations(asked, gold, texts, meant), baselines)}
+
+
+def _cell_measures(examples: list[Example], cells: Answers) -> Right:
+    scores = sequence_scores(examples, cells)
+    by_position = {f"pos {place + 1}": right for place, right in scores.by_position.items()}
+    return {"ALL": scores.questions, "SEQ": scores.sequences, **by_position}
+
+
+def _right_denotations(
+    examples: list[Example],
+    gold: Mapping[str, Sequence[Value]],
+    texts: Mapping[str, Iterable[str]],
+    meant: Mapping[str, Denotation],
+) -> Right:
+    found = verdicts({example.id: gold[example.id] for example in examples}, texts)
+    official = np.array([found[example.id] for example in examples])
+    release = [same_denotation(meant.get(example.id, ()), gold_denotation(example)) for example in examples]
+    in_cells = np.array([bool(example.candidates) for example in examples])
+    computed = ~in_cells & np.array([example.value is not None for example in examples])
+    parts = {"in cells": official[in_cells], "computed": official[computed]}
+    measures = {name: right for name, right in parts.items() if len(right)}
+    return {"accuracy": official, **measures, "release": np.array(release)}
+
+
+def _cells_of(answers: Mapping[str, TableAnswer]) -> Answers:
+    return {name: answer.cells for name, answer in answers.items()}
+
+
+def _task(config: TaskConfig, schedule: ScheduleConfig) -> TableQA:
+    qa = config.qa
+    weak = WeakSupervision(qa.cell_select_pref, qa.huber_delta, qa.answer_loss_cutoff)
+    temperature = schedule.temperature or qa.temperature
+    return TableQA(temperature, qa.zero_head, qa.surest, schedule.contrast, weak if qa.aggregation else None)
+
+
+def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> dict[str, Any]:
+    """The chosen cells, the operator on them, and the ``answer`` that this gives as texts.
+
+    ``answer`` is empty where no cell is sure enough to be chosen, unless they are counted.
+    """
+    return {
+        "question": question,
+        "table": table.id,
+        "answer": list(answer_texts(table, prediction.cells, prediction.aggregation)),
+        "operator": prediction.aggregation,
+        "operator_probability": round(prediction.aggregation_probability, 6),
+        "cells": cell_records(table, prediction.cells, prediction.probabilities),
+    }
+
+
+def _chosen(prediction: TableAnswer) -> tuple[tuple[Coordinate, ...], str]:
+    return prediction.cells, prediction.aggregation
+
+
+def _is_right(example: Example, prediction: TableAnswer, gold: Sequence[Value]) -> bool:
+    if example.conversation:
+        return set(prediction.cells) == set(example.candidates)
+    return denotes(values_of(answer_texts(example.table, prediction.cells, prediction.aggregation)), gold)
+
+
+def _measures(
+    examples: Sequence[Example], records: Mapping[str, Any], gold: Mapping[str, Sequence[Value]]
+) -> Judgement:
+    """SQA: ALL by question and SEQ by conversation; WikiTableQuestions: accuracy."""
+    cells = {name: [(row, column) for row, column in record["cells"]] for name, record in records.items()}
+    if any(example.conversation for example in examples):
+        scores = sequence_scores(examples, cells)
+        return Judgement({"ALL": scores.questions, "SEQ": scores.sequences}, {"ALL": scores.conversation})
+    read = [example for example in examples if example.id in records]
+    texts = {e.id: answer_texts(e.table, cells[e.id], records[e.id]["aggregation"]) for e in read}
+    found = verdicts(gold, texts)
+    return Judgement({"accuracy": np.array([found[example.id] for example in examples])})
+
+
+def _tapas_fields(config: MateConfig) -> dict[str, Any]:
+    fields: dict[str, Any] = {"select_one_column": True, "allow_empty_column_selection": False}
+    if config.num_aggregation_labels:
+        labels = {label: operator.name for label, operator in enumerate(OPERATORS)}
+        fields |= {"aggregation_labels": labels, "no_aggregation_label_index": OPERATORS.index(NONE)}
+    return fields
+
+
+KIND = TaskKind(
+    model=MateForTableQuestionAnswering,
+    task=_task,
+    evaluate=evaluate,
+    card=HubCard(
+        pipeline="table-question-answering",
+        does="It answers questions on a table by cells of one column and, where it learnt to, an operator on them.",
+        limit="An answer that is not made of cells of one column is out of its reach.",
+        tapas_class="TapasForQuestionAnswering",
+        tapas_fields=_tapas_fields,
+    ),
+    answering=QuestionAnswering(_answer, _chosen, _is_right, _measures),
+    pools=lambda config: config.num_aggregation_labels > 0,
+)
