@@ -39,7 +39,7 @@ def by_the_first_cell(example):
 
 @pytest.fixture
 def run(trained, monkeypatch):
-    """The sample's test split, answered by a rule instead of the run."""
+    """The sample's test split, answered by a rule instead of the run, as a run of the rule's kind."""
 
     def make(rule):
         def predict(folder, config, hardware, source, console):
@@ -48,6 +48,7 @@ def run(trained, monkeypatch):
         monkeypatch.setattr(module, "predict_split", predict)
         config = load_run_config(trained.run)
         config.paths = PathsConfig()
+        config.task.kind = {the_answer: "table_qa", by_the_first_cell: "entailment"}.get(rule, "cell_selection")
         return JudgedRun(
             trained.run, config, HardwareConfig(name="cpu", micro_batch=8), "test", None, Console(quiet=True)
         )
