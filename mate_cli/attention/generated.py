@@ -22,7 +22,7 @@ def table_layout(
     The header is the first row. The last cell is cut, so that the length is exact.
 
     Args:
-        shape: one of ``mate_cli.config.bench.LAYOUTS`` but ``mixed``: ``grid`` has 6 columns, ``long`` 4, ``column`` one,
+        shape: of ``mate_cli.config.bench.LAYOUTS``, but ``mixed``: ``grid`` has 6 columns, ``long`` 4, ``column`` one,
             ``wide`` 6 rows, ``square`` as many columns as rows, give or take one.
         seed: of the lengths of the cells; None: one for each length.
     """
