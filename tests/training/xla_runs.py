@@ -25,12 +25,12 @@ SMALL = (
 ABOUT = """\
 # Compilations and fallbacks on torch-xla
 
-Made by `make test-xla`, on torch-xla's processor, without a TPU: trainings of a tiny model with an empty compile cache,
-of ten steps each, or five of four passes. The second column counts from the first step to the last, the third also what
-comes before and behind them: weights that are moved, validation, checkpoints. What an earlier training of the process
-has compiled is not compiled again.
+`make test-xla` writes this table, with torch-xla on the CPU and no TPU. Each training of a tiny model starts with an
+empty compile cache and takes ten steps, or five steps of four passes. The second column counts from the first step to
+the last; the third also counts moving the weights, validation and checkpoints. Programs that an earlier training of the
+process compiled are not compiled again.
 
-| training | programs compiled for the steps | in all | operations left to the CPU |
+| training | programs compiled for the steps | programs in total | operations that fall back to the CPU |
 |---|---|---|---|"""
 
 
