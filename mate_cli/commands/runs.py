@@ -44,7 +44,7 @@ def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
         for own in found:
             print(json.dumps(own.plain(), ensure_ascii=False))
     elif found:
-        console.print(runs_table(found))
+        console.print(runs_table(found, console.width))
         console.print(f"{len(found)} of {len(runs)} runs in {config.paths.runs}", highlight=False, markup=False)
     else:
         chosen = f" with {config.where}" if runs and config.where else ""

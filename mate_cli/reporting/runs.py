@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import unknown_name
+from mate_cli.reporting.grid import terminal_table
 from mate_cli.runs.records import BrokenRecord, RunRecord, is_run_folder
 from mate_cli.system.errors import UserError
 
 _TOLD_ELSEWHERE = ("name", "paths", "resume", "overwrite", "logger")
+_NUMBERS = {"score", "time", "tokens"}
+_ESSENTIAL = ("score", "state")
+_BY_IMPORTANCE = (*_ESSENTIAL, "time", "seed", "model", "ablation", "schedule", "backbone", "tokens", "code")
+_BORDER = 3  # a line and two blanks around each column
+_SHORT_NAME, _NAME_END = 16, 9
 _NO_SCORES = ("baselines", "lead", "low", "high", "number", "questions", "random_hits")
 
 
@@ -39,22 +46,50 @@ def chosen_runs(runs: Iterable[RunRecord], where: str) -> list[RunRecord]:
     return found
 
 
-def runs_table(runs: Sequence[RunRecord]) -> RichTable:
-    """A line for each run, whose name begins with its task; what is the same in all of them is told below."""
-    table = RichTable()
-    shown = {name: [run.columns[name] for run in runs] for name in runs[0].columns if name != "task"}
-    same = [name for name, own in shown.items() if name not in ("name", "state") and len(set(own)) == 1]
-    for name in shown:
-        if name not in same:
-            table.add_column(name, overflow="fold", no_wrap=name == "name")
-    for name in ("score", "time", "tokens"):
-        table.add_column(name, justify="right")
-    for number, run in enumerate(runs):
-        cells = [own[number] for name, own in shown.items() if name not in same]
-        table.add_row(*map(Text, [*cells, score_text(run), duration(run.status.get("seconds")), count(run.tokens)]))
-    if same:
-        table.caption = Text("all: " + ", ".join(f"{name}={shown[name][0] or '-'}" for name in same))
-    return table
+def runs_table(runs: Sequence[RunRecord], width: int) -> RichTable:
+    """List runs, one a line, in at most ``width`` characters.
+
+    What is the same in all of them goes into the caption. Where the rest is too wide, the columns that matter least
+    are left out, which the caption says, and names are cut in the middle, where automatic ones repeat other columns.
+    """
+    columns = {name: [run.columns[name] for run in runs] for name in runs[0].columns if name != "task"}
+    shared = {name: own[0] for name, own in columns.items() if name != "name" and len(set(own)) == 1}
+    columns = {name: own for name, own in columns.items() if name not in shared}
+    columns["score"] = [score_text(run) for run in runs]
+    columns["time"] = [duration(run.status.get("seconds")) for run in runs]
+    columns["tokens"] = [count(run.tokens) for run in runs]
+    widths = {name: max(map(cell_len, [name, *cells])) + _BORDER for name, cells in columns.items()}
+    shown = _fitting(widths, width - 1)
+    room = width - 1 - sum(widths[name] for name in shown if name != "name") - _BORDER
+    columns["name"] = [_shortened(name, max(room, _SHORT_NAME)) for name in columns["name"]]
+    rows = zip(*(columns[name] for name in shown), strict=True)
+    left_out = ", ".join(name for name in columns if name not in shown)
+    captions = {
+        "all": ", ".join(f"{name}={value or '-'}" for name, value in shared.items()),
+        "left out for width (see output=json)": left_out,
+    }
+    lines = [f"{title}: {text}" for title, text in captions.items() if text]
+    return terminal_table(shown, rows, {*shown} - _NUMBERS, caption=Text("\n".join(lines)) if lines else None)
+
+
+def _fitting(widths: Mapping[str, int], room: int) -> list[str]:
+    """The columns to show, in their order: score and state beside a short name, others beside half a line of it."""
+    chosen, taken = ["name"], min(widths["name"], _SHORT_NAME + _BORDER)
+    for name in _BY_IMPORTANCE:
+        if name not in _ESSENTIAL:
+            taken = min(widths["name"], room // 2) + sum(widths[column] for column in chosen[1:])
+        if name in widths and taken + widths[name] <= room:
+            chosen.append(name)
+            taken += widths[name]
+    return [name for name in widths if name in chosen]
+
+
+def _shortened(text: str, width: int) -> str:
+    """A text with its middle elided; its end stays, by which automatic names differ."""
+    if cell_len(text) <= width:
+        return text
+    end = min(_NAME_END, width // 2)
+    return f"{text[: width - end - 1]}…{text[-end:]}"
 
 
 def compared(runs: Sequence[RunRecord]) -> dict[str, dict[str, list[Any]]]:

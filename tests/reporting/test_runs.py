@@ -137,6 +137,52 @@ def test_broken_records_are_named_skipped_and_counted(
     assert last == "3 run folders are broken and skipped"
 
 
+@pytest.mark.parametrize(
+    ("width", "head"),
+    [
+        (40, "name score"),
+        (80, "name state score time"),
+        (100, "name seed state score time"),
+        (200, "name model ablation schedule seed state score time tokens"),
+    ],
+)
+def test_the_list_is_readable_at_each_width(
+    width: int, head: str, mate: Mate, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """Many runs with long names that differ in every column, under names like the automatic ones."""
+    for number in range(40):
+        model = config["model"] | {"name": "mate_bucketed" if number % 2 else "mate"}
+        ablation = config["ablation"] | {"name": "without_column_heads" if number % 3 else "none"}
+        settings = {"seed": number, "schedule": "smoke" if number % 4 else "laptop"}
+        path = Path("runs/sample", f"{model['name']}-{ablation['name']}-minilm-s{number}-{number:08d}")
+        state = "interrupted" if number % 5 else "done"
+        write_run(path, config | settings | {"model": model, "ablation": ablation}, {"test": hits(0.5)}, state)
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert mate() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {len(line) for line in lines if line[0] in "┏┃┡│└"} == {len(lines[0])}
+    assert len(lines[0]) <= width
+    assert lines[1].replace("┃", " ").split() == head.split()
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
+    assert len(rows) == 40
+    assert all(len(row) == len(head.split()) and all(row) for row in rows)
+    assert len({row[0][-8:] for row in rows}) == 40
+    assert all("Hits@1 50.0" in " ".join(row) for row in rows)
+    caption = " ".join(lines[lines.index(next(line for line in lines if line.startswith("└"))) + 1 :])
+    assert ("left out" in caption) == (width < 200)
+
+
+def test_the_list_of_the_committed_runs_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    folder = Path(__file__).parents[2] / "results" / "runs"
+    for width in (80, 100, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main(["runs", f"paths.runs={folder}"]) == 0
+        table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+        assert len(table) == len(read_runs(folder)[0])
+        assert max(map(len, table)) <= width
+        assert all(cell.strip() for line in table for cell in line.strip("│").split("│"))
+
+
 def test_no_runs_at_all(mate: Mate, capsys: pytest.CaptureFixture[str]) -> None:
     assert mate() == 0
     assert capsys.readouterr() == ("no runs in ./runs; mate train makes one\n", "")
