@@ -1,7 +1,7 @@
-"""Cell selection (PointR stage 1): a softmax over the body cells of a table and its weakly supervised loss.
+"""Cell selection (paper section 4.1): a softmax over the body cells of a table, trained with weak supervision.
 
-Everything here works on packed cells: ``cell_logits`` is ``[cells]`` over all documents of a micro-batch and
-``cell_document`` ``[cells]`` says which document each belongs to.
+Cells are packed: ``cell_logits`` is ``[cells]`` over all documents of a micro-batch, ``cell_document`` ``[cells]`` the
+document of each cell.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Objective = Literal["mml", "hard_em", "uniform"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
 
 _NEVER = -1e30
-"""The log-probability of what is no candidate: finite, for the differences of two of them to be numbers."""
+"""Log-probability of cells that are not candidates: finite, so that differences are not NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CellPrediction:
 
 @dataclass(frozen=True, slots=True)
 class CellSelection(SeesAll):
-    """The task of a cell selector (checklist 28-38), see ``mate_cli.tasks.task.Task``."""
+    """The objective of PointR's selector (paper section 4.1)."""
 
     objective: Objective = "mml"
     metric: str = "hits@1"
@@ -55,8 +55,9 @@ class CellSelection(SeesAll):
         return cell_loss(logits, batch.cell_document, batch.is_candidate, len(batch.label), self.objective)[0]
 
     def predictions(self, logits: Tensor, batch: Batch) -> list[CellPrediction]:
-        own = logits[: len(batch.cell_document)]
-        return rank_cells(batch.ids, own, batch.cell_document, batch.cell_row, batch.cell_column)
+        return rank_cells(
+            batch.ids, logits[: len(batch.cell_document)], batch.cell_document, batch.cell_row, batch.cell_column
+        )
 
     def verdicts(self, predictions: Sequence[CellPrediction], batch: Batch) -> list[Verdict]:
         candidates = candidates_of(batch)
@@ -73,10 +74,9 @@ def candidates_of(batch: Batch) -> dict[str, set[Coordinate]]:
 
 
 def cell_log_probabilities(cell_logits: Tensor, cell_document: Tensor, documents: int) -> Tensor:
-    """Log-softmax of the cell logits within each document (paper section 5.1, checklist 32).
+    """Log-softmax of the cell logits within each document (paper section 4.1; docs/notes.md, note 23).
 
-    The softmax runs over the body cells that are present; header and question take no part (upstream leaves
-    this open, spec 4.4). float32 or float64 ``[cells]`` in, the same out.
+    Only the body cells of the input compete. Takes and returns float32 or float64 ``[cells]``.
     """
     return cell_logits - logsumexp_by_group(cell_logits, cell_document, documents)[cell_document]
 
@@ -88,21 +88,21 @@ def cell_loss(
     documents: int,
     objective: Objective = "mml",
 ) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of the cell softmax against a target spread over the candidate cells.
+    """Cross-entropy of the cell softmax with a target distribution over the candidate cells.
 
-    The target q holds no gradient. ``mml``: the model's own distribution restricted to the candidates, so that
-    the gradient is the one of -log sum_C p (paper section 5.1; checklist 33, 34); ``hard_em``: all mass on the
-    likeliest candidate (the first of equals); ``uniform``: equal mass on each.
+    The target has no gradient. ``mml``: the model's distribution restricted to the candidates, which gives the
+    gradient of -log sum_C p (paper section 4.1; docs/notes.md, note 23); ``hard_em``: the likeliest candidate (the
+    first of equals); ``uniform``: all candidates alike.
 
     Args:
         cell_logits: float ``[cells]``; cell_document: int64 ``[cells]``; is_candidate: bool ``[cells]``.
 
     Returns:
-        the loss of each document ``[documents]``, 0 where it has no candidate, and whether it has one, bool
+        the loss of each document ``[documents]``, 0 without a candidate, and the documents with a candidate, bool
         ``[documents]``.
     """
     log_p = cell_log_probabilities(cell_logits, cell_document, documents)
-    # Masks, not indices of the candidates: their number would be a shape.
+    # Masks instead of indices: the number of candidates would be a shape.
     among = torch.where(is_candidate, log_p.detach(), _NEVER)
     target = torch.where(is_candidate, _TARGETS[objective](among, cell_document, documents), 0)
     loss = log_p.new_zeros(documents).index_add(0, cell_document, -target * log_p)
@@ -113,15 +113,15 @@ def cell_loss(
 def rank_cells(
     ids: list[str], cell_logits: Tensor, cell_document: Tensor, cell_row: Tensor, cell_column: Tensor
 ) -> list[CellPrediction]:
-    """One ranking per document: probability descending, of equals the earlier cell first (checklist 37, 38)."""
+    """Rank the cells of each document by probability; of equals, the earlier cell comes first."""
     probability = cell_log_probabilities(cell_logits.float(), cell_document, len(ids)).exp().cpu()
     rows, columns, document = cell_row.tolist(), cell_column.tolist(), cell_document.cpu()
     predictions = []
     for number, example_id in enumerate(ids):
-        own = (document == number).nonzero().squeeze(1)
-        own = own[torch.sort(probability[own], descending=True, stable=True).indices]
-        cells = tuple((rows[i], columns[i]) for i in own.tolist())
-        predictions.append(CellPrediction(example_id, cells, tuple(probability[own].tolist())))
+        order = (document == number).nonzero().squeeze(1)
+        order = order[torch.sort(probability[order], descending=True, stable=True).indices]
+        cells = tuple((rows[i], columns[i]) for i in order.tolist())
+        predictions.append(CellPrediction(example_id, cells, tuple(probability[order].tolist())))
     return predictions
 
 

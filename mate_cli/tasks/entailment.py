@@ -1,4 +1,4 @@
-"""Statements that a table entails or refutes (TabFact; spec 3.5)."""
+"""Statements that a table entails or refutes (TabFact; docs/notes.md, note 28)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mate_cli.models.model import MatePreTrainedModel, mean_of_texts
 from mate_cli.tasks.task import SeesAll, Verdict
 
 _MANY = 1 << 24
-"""More than any vocabulary has pieces."""
+"""More than the pieces of any vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entailment:
-    """What a table says about a statement; label: 1 entailed, 0 refuted; probability: that of the label."""
+    """The verdict on a statement; label: 1 entailed, 0 refuted; probability: of the label."""
 
     id: str
     label: int
@@ -32,11 +32,11 @@ class Entailment:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentTask(SeesAll):
-    """The task of an entailment model (checklist 118), see ``mate_cli.tasks.task.Task``.
+    """The objective of an entailment model (docs/notes.md, note 31).
 
     Attributes:
-        mentions: weight of a second loss, on which tokens of the statement the table has too. A label alone says
-            little about words: an encoder that has seen no table spends a short training finding none of them.
+        mentions: weight of a second loss, which predicts the tokens of the statement that occur in the table. Labels
+            alone teach an encoder without table pre-training little about words in a short training.
     """
 
     metric: str = "accuracy"
@@ -61,32 +61,33 @@ class EntailmentTask(SeesAll):
 
     def predictions(self, logits: StatementLogits, batch: Batch) -> list[Entailment]:
         probability, label = logits.labels[: len(batch.ids)].softmax(1).max(1)
-        return [Entailment(*own) for own in zip(batch.ids, label.tolist(), probability.tolist(), strict=True)]
+        return [Entailment(*parts) for parts in zip(batch.ids, label.tolist(), probability.tolist(), strict=True)]
 
     def verdicts(self, predictions: Sequence[Entailment], batch: Batch) -> list[Verdict]:
-        return [Verdict(p.id, 1.0, p.label == own) for p, own in zip(predictions, batch.label.tolist(), strict=True)]
+        labels = batch.label.tolist()
+        return [Verdict(p.id, 1.0, p.label == label) for p, label in zip(predictions, labels, strict=True)]
 
 
 def mention_losses(mentions: Tensor, batch: Batch) -> Tensor:
-    """Mean cross-entropy, ``[documents]``, of telling which tokens of a statement its table has too.
+    """Mean cross-entropy ``[documents]`` of predicting which tokens of a statement occur in its table.
 
     Args:
         mentions: logits, float ``[tokens]``.
     """
     in_text = (batch.text >= 0).to(mentions.dtype)
-    piece = batch.document * _MANY + batch.input_ids  # of its document
+    piece = batch.document * _MANY + batch.input_ids  # distinct in each document
     in_table = has_one_among(piece, batch.text < 0).to(mentions.dtype)
     losses = F.binary_cross_entropy_with_logits(mentions, in_table, in_text, reduction="none")
     return mean_of_texts(losses[:, None], batch.text, len(batch.label)).squeeze(1)
 
 
 def has_one_among(pieces: Tensor, chosen: Tensor) -> Tensor:
-    """Whether some token with the same piece is among the chosen, bool ``[tokens]``; ``torch.isin`` leaves XLA devices.
+    """Mark tokens whose piece is among the chosen ones, bool ``[tokens]``; ``torch.isin`` falls back to the CPU on XLA.
 
     Args:
         pieces: int64 ``[tokens]``; chosen: bool ``[tokens]``.
     """
-    order = (2 * pieces + ~chosen).argsort()  # of equal pieces the chosen ones first
+    order = (2 * pieces + ~chosen).argsort()  # chosen tokens first among equal pieces
     ordered = pieces[order]
     place = torch.arange(len(order), device=order.device)
     first = torch.where(ordered != ordered.roll(1), place, 0).cummax(0).values

@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 def logsumexp_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:
-    """log sum exp of ``values`` within each group, ``[groups]``; -inf for an empty one."""
+    """log sum exp of ``values`` within each group, ``[groups]``; -inf for an empty group."""
     peak = values.new_full((groups,), -torch.inf).scatter_reduce(0, group, values.detach(), "amax")
     total = values.new_zeros(groups).index_add(0, group, (values - peak[group]).exp())
     return total.log() + peak
 
 
 def first_best_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:
-    """The place of the largest of ``values`` in each group, int64 ``[groups]``; the first of equals, -1 for none."""
+    """The index of the largest value in each group, int64 ``[groups]``: the first of equals, -1 for an empty group."""
     peak = values.new_full((groups,), -torch.inf).scatter_reduce(0, group, values, "amax")
     place = torch.arange(len(values), device=values.device)
     place = torch.where(values == peak[group], place, len(values))

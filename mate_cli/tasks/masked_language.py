@@ -1,4 +1,4 @@
-"""Masked language modelling: which pieces of a table and of its text were there (spec 5, checklist 20, 21)."""
+"""Masked language modelling of tables and their texts (paper appendix A.1; docs/notes.md, note 20)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from mate_cli.tasks.task import SeesAll, Verdict
 
 @dataclass(frozen=True, slots=True)
 class PiecePrediction:
-    """What was there at each masked token of an example, what is the likeliest, and how likely is what was there.
+    """The predictions for the masked tokens of an example.
 
     Attributes:
-        target, best: ids of pieces; log_likelihood: natural logarithm of the target's probability.
-        in_table: whether the token is one of the table, not of the text.
+        target, best: ids of the original and of the likeliest piece.
+        log_likelihood: natural logarithm of the target's probability.
+        in_table: the token belongs to the table, not to the text.
     """
 
     id: str
@@ -34,7 +35,7 @@ class PiecePrediction:
 
 @dataclass(frozen=True, slots=True)
 class MaskedLanguage(SeesAll):
-    """The task of pre-training, see ``mate_cli.tasks.task.Task``. Its losses are of masked tokens, ``[masked]``."""
+    """The objective of pre-training; its losses are of masked tokens, ``[masked]``."""
 
     metric: str = "masked_accuracy"
     title: str = "masked-token accuracy"
@@ -53,15 +54,14 @@ class MaskedLanguage(SeesAll):
         logits = logits[: batch.num_masked]
         counts = torch.bincount(batch.document[batch.masked], minlength=len(batch.ids)).tolist()
         in_table = batch.token_types[batch.masked, 0] == 1
-        of_each = (batch.target, logits.argmax(1), -self.losses(logits, batch), in_table)
-        split = (own.cpu().split(counts) for own in of_each)
-        examples = zip(batch.ids, *split, strict=True)
-        return [PiecePrediction(name, *(tuple(own.tolist()) for own in parts)) for name, *parts in examples]
+        by_token = (batch.target, logits.argmax(1), -self.losses(logits, batch), in_table)
+        by_example = zip(batch.ids, *(values.cpu().split(counts) for values in by_token), strict=True)
+        return [PiecePrediction(name, *(tuple(part.tolist()) for part in parts)) for name, *parts in by_example]
 
     def verdicts(self, predictions: Sequence[PiecePrediction], batch: Batch) -> list[Verdict]:
-        """One for each masked token: each counts alike."""
+        """One verdict for each masked token."""
         return [
-            Verdict(f"{own.id}#{number}", 1.0, target == best)
-            for own in predictions
-            for number, (target, best) in enumerate(zip(own.target, own.best, strict=True))
+            Verdict(f"{example.id}#{number}", 1.0, target == best)
+            for example in predictions
+            for number, (target, best) in enumerate(zip(example.target, example.best, strict=True))
         ]

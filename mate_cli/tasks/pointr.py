@@ -1,7 +1,7 @@
-"""From the cells that the selector ranks and the spans that the reader finds in them to one answer.
+"""Choose one answer from the cells that the selector ranks and the spans that the reader finds in them.
 
-The paper reads the likeliest cell alone (checklist 44). Here several may be read: the answer is the span of the
-cell with the greatest p(cell) * p(span | cell)^weight. The weight is fixed on training data.
+The paper reads the likeliest cell alone (section 4.2). Here several may be read: the answer is the span of the cell
+with the greatest p(cell) * p(span | cell)^weight, with a weight fitted on training data.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from mate_cli.metrics.hybridqa import exact_match, f1
 
 WEIGHTS = tuple(number / 10 for number in range(21))
-"""What ``fit_weight`` tries: from the selector alone (0) past the plain product (1) to twice the reader (2)."""
+"""Weights for ``fit_weight``: 0 is the selector alone, 1 the plain product, 2 counts the reader twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadCell:
-    """A body cell that was read, and the span that the reader likes best in it.
+    """A body cell, and the likeliest span that the reader finds in it.
 
     Attributes:
-        probability: p(cell) by the selector.
-        text: the cell's own text; span: the answer, "" where the cell holds no span.
+        probability: p(cell), from the selector.
+        text: the cell's own text; span: the answer, "" without a span.
         start, end: characters of the reading text, end exclusive.
-        span_probability: p(span | cell) by the reader, 0 without a span.
+        span_probability: p(span | cell), from the reader; 0 without a span.
     """
 
     row: int
@@ -42,14 +42,14 @@ class ReadCell:
 
 @dataclass(frozen=True, slots=True)
 class WeightFit:
-    """The weight that answers most questions exactly, and the share that each weight answers."""
+    """The weight with the highest exact match, and the exact match of each weight."""
 
     weight: float
     exact: dict[float, float]
 
 
 def choose(cells: Sequence[ReadCell], weight: float) -> int | None:
-    """The place of the cell with the greatest joint score, of equals the first; None of no cell."""
+    """The index of the cell with the greatest joint score, the first of equals; None without cells."""
     if not cells:
         return None
     return max(range(len(cells)), key=lambda place: (cells[place].joint(weight), -place))
@@ -58,15 +58,16 @@ def choose(cells: Sequence[ReadCell], weight: float) -> int | None:
 def fit_weight(questions: Sequence[Sequence[ReadCell]], golds: Sequence[Sequence[str]]) -> WeightFit:
     """Try every weight of ``WEIGHTS`` on the cells read for training questions.
 
-    The greatest exact match wins, of equals the greatest F1, then the weight nearest to the plain product.
+    The highest exact match wins; ties go to the higher F1, then to the weight nearest to 1.
 
     Raises:
         ValueError: no question.
     """
     if not questions:
         raise ValueError("no question to fit a weight on")
-    exact = [[exact_match(cell.span, gold) for cell in own] for own, gold in zip(questions, golds, strict=True)]
-    overlap = [[f1(cell.span, gold) for cell in own] for own, gold in zip(questions, golds, strict=True)]
+    pairs = list(zip(questions, golds, strict=True))
+    exact = [[exact_match(cell.span, gold) for cell in cells] for cells, gold in pairs]
+    overlap = [[f1(cell.span, gold) for cell in cells] for cells, gold in pairs]
     merits = {weight: _merit(questions, exact, overlap, weight) for weight in WEIGHTS}
     best = max(WEIGHTS, key=lambda weight: (*merits[weight], -abs(weight - 1), -weight))
     return WeightFit(best, {weight: merit[0] for weight, merit in merits.items()})
@@ -78,7 +79,7 @@ def _merit(
     overlap: Sequence[Sequence[float]],
     weight: float,
 ) -> tuple[float, float]:
-    """Mean exact match and F1 of what a weight chooses; a question without a cell scores 0."""
+    """Mean exact match and F1 with a weight; a question without a cell scores 0."""
     places = [choose(cells, weight) for cells in questions]
     chosen = [(number, place) for number, place in enumerate(places) if place is not None]
     totals = (sum(scores[number][place] for number, place in chosen) for scores in (exact, overlap))

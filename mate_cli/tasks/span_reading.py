@@ -1,4 +1,4 @@
-"""Span reading (PointR stage 2): a softmax over the spans of a cell, trained on where the answer stands first.
+"""Span reading (paper section 4.2): a softmax over the spans of a cell, trained on the first place of the answer.
 
 Spans are packed: ``[spans]`` over all documents of a micro-batch, sorted by first token, then by last.
 """
@@ -31,10 +31,9 @@ class SpanPrediction:
 
     Attributes:
         id: of the reading example.
-        text: the answer, cut from the reading text, whole words in their own case and accents; "" where there is none.
-        start, end: its characters in the reading text, end exclusive.
-        score: the span's logit; probability: p(span | cell), the softmax over the valid spans; both 0 where there is
-            none, as in an empty text.
+        text: the answer, whole words of the reading text with case and accents; "" without a span.
+        start, end: characters of the reading text, end exclusive.
+        score: the span's logit; probability: p(span | cell), the softmax over the valid spans; both 0 without a span.
     """
 
     id: str
@@ -54,7 +53,7 @@ class Spans(NamedTuple):
 
 
 def valid_spans(cell: Tensor, document: Tensor, max_span: int) -> Spans:
-    """All spans of at most ``max_span`` tokens inside one body cell (checklist 41, spec 3.6).
+    """All spans of at most ``max_span`` tokens inside one body cell (docs/notes.md, note 26).
 
     Args:
         cell: int64 ``[tokens]``, -1 outside the body; document: int64 ``[tokens]``.
@@ -75,27 +74,27 @@ def span_log_probabilities(logits: Tensor, document: Tensor, documents: int) -> 
 
 
 def span_loss(logits: Tensor, spans: Spans, answer: Tensor) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of the span softmax against the answer's span (checklist 42).
+    """Cross-entropy of the span softmax with the answer's span (paper section 4.2; docs/notes.md, note 18).
 
     Args:
-        logits: float ``[spans]``; answer: int64 ``[documents, 2]``, first and last token, -1 where there is none.
+        logits: float ``[spans]``; answer: int64 ``[documents, 2]``, first and last token, -1 without an answer.
 
     Returns:
-        the loss of each document ``[documents]``, 0 where the answer is none of its spans, and whether it is one,
-        bool ``[documents]``.
+        the loss of each document ``[documents]``, 0 if the answer is none of its spans, and the documents whose answer
+        is a span, bool ``[documents]``.
     """
     log_p = span_log_probabilities(logits, spans.document, len(answer))
-    wanted = answer[spans.document]
-    is_answer = (spans.first == wanted[:, 0]) & (spans.last == wanted[:, 1])
-    found = spans.document[is_answer]
-    loss = log_p.new_zeros(len(answer)).index_add(0, found, -log_p[is_answer])
-    return loss, torch.zeros_like(loss, dtype=torch.bool).index_fill(0, found, True)
+    first, last = answer[spans.document].unbind(1)
+    is_answer = (spans.first == first) & (spans.last == last)
+    answered = spans.document[is_answer]
+    loss = log_p.new_zeros(len(answer)).index_add(0, answered, -log_p[is_answer])
+    return loss, torch.zeros_like(loss, dtype=torch.bool).index_fill(0, answered, True)
 
 
 def best_spans(logits: Tensor, document: Tensor, documents: int) -> Tensor:
-    """The number of each document's best span, int64 ``[documents]``, -1 where it has none.
+    """The index of each document's best span, int64 ``[documents]``, -1 without spans.
 
-    Of equals, the one that starts last and, of those, the longest (spec 3.7): the last one in order.
+    Of equals the last one: it starts last and, among those, is the longest (docs/notes.md, note 26).
     """
     peak = logits.new_full((documents,), -torch.inf).scatter_reduce(0, document, logits, "amax")
     place = torch.arange(len(logits), device=logits.device)
@@ -105,11 +104,11 @@ def best_spans(logits: Tensor, document: Tensor, documents: int) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class SpanReading:
-    """The task of a reader (checklist 39-45), see ``mate_cli.tasks.task.Task``.
+    """The objective of PointR's reader (paper section 4.2).
 
     Attributes:
         max_span: the longest span in pieces; head: ``mlp`` or ``linear``.
-        input: what of a cell is read; cells: which cells it learns from.
+        input: the parts of a cell to read; cells: the cells to learn from.
     """
 
     max_span: int = 20
@@ -121,11 +120,11 @@ class SpanReading:
 
     def prepare_model(self, config: MateConfig) -> None:
         config.max_span, config.span_head = self.max_span, self.head
-        # One text is read, as BERT reads: positions run through it.
+        # The input is one text, so positions run through it, as in BERT.
         config.reset_position_index_per_cell = False
 
     def encoding(self, options: EncodingOptions) -> EncodingOptions:
-        """The reading text holds the passages already, whole."""
+        """Add no sentences: the reading text has the whole passages."""
         return replace(options, input="both", sentences=0, histogram_row=False, spans=True)
 
     def source(self, split: SplitSource, training: bool) -> SplitSource:
@@ -150,15 +149,14 @@ class SpanReading:
         best = best[best >= 0]
         first, cell = spans.first[best], batch.cell[spans.first[best]]
         places = [spans.document[best], cell, batch.characters[first, 0], batch.characters[spans.last[best], 1]]
-        found = [SpanPrediction(example) for example in batch.ids]
-        for place, score, probability in zip(
+        predictions = [SpanPrediction(example) for example in batch.ids]
+        for (document, text, start, end), score, probability in zip(
             torch.stack(places, dim=1).tolist(), logits[best].tolist(), log_p[best].exp().tolist(), strict=True
         ):
-            document, own, start, end = place
             if start < end:  # the one piece of an empty text is no answer
-                text = batch.texts[own][start:end]
-                found[document] = SpanPrediction(batch.ids[document], text, start, end, score, probability)
-        return found
+                answer = batch.texts[text][start:end]
+                predictions[document] = SpanPrediction(batch.ids[document], answer, start, end, score, probability)
+        return predictions
 
     def verdicts(self, predictions: Sequence[SpanPrediction], batch: Batch) -> list[Verdict]:
         return [

@@ -1,7 +1,7 @@
-"""Questions answered by cells of one column (SQA) and an operator on them (WikiTableQuestions); spec 3.3, 3.4, 3.7.
+"""Questions answered by cells of one column (SQA) and an operator on them (WikiTableQuestions).
 
-A column is chosen by a softmax over the columns of the table, then its cells, each for itself; the header cell learns
-with them to be left out. Cells are packed as ``mate_cli.models.table_qa`` numbers them: *places*.
+A softmax over the columns of the table chooses a column, sigmoids choose its cells; the header cell is trained as a
+negative (docs/notes.md, notes 24 and 25). Cells are packed as in ``mate_cli.models.table_qa``, which calls them places.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """The cells that answer a question, and what is done with them.
+    """The cells that answer a question, and the operator on them.
 
     Attributes:
-        cells: the chosen cells, of one column, row-major; probabilities: theirs.
-        aggregation: name of one of ``OPERATORS``; NONE where the model has no aggregation.
-        aggregation_probability: of the operator; 1 where the model has no aggregation.
+        cells: the chosen cells of one column, row-major; probabilities: of these cells.
+        aggregation: name of one of ``OPERATORS``; NONE for a model without aggregation.
+        aggregation_probability: of the operator; 1 for a model without aggregation.
     """
 
     id: str
@@ -48,15 +48,15 @@ class TableAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TableQA(SeesAll):
-    """The task of a table question answerer (checklist 118 to 120), see ``mate_cli.tasks.task.Task``.
+    """The objective of table question answering (docs/notes.md, notes 24, 25 and 31).
 
     Attributes:
-        temperature: what token logits are divided by; zero_head: whether new weights of cells and columns start at 0.
-        surest: whether the surest cell answers where none is above a half, and where cells are counted as many of the
-            surest as are expected, one at least; the release's answer is empty or 0 there, which no question of SQA or
-            WikiTableQuestions asks for.
-        contrast: the weight of a second loss of the cells, against each other (``contrast_losses``); 0 in the release.
-        weak: how operators are learnt from the answers alone; None: the model has none.
+        temperature: divisor of token logits; zero_head: start new weights for cells and columns at 0.
+        surest: if no cell has a probability over 0.5, answer with the likeliest; to count, take as many of the
+            likeliest cells as expected, at least one. The release answers nothing or 0 there, which no question of SQA
+            or WikiTableQuestions asks for.
+        contrast: weight of ``contrast_losses``; 0 in the release.
+        weak: weak supervision of operators; None: the model has no operators.
     """
 
     temperature: float = 1.0
@@ -108,18 +108,18 @@ class TableQA(SeesAll):
             is_chosen |= _surest_of_none(probability, is_chosen, batch.cell_document, operators)
         chosen = is_chosen.nonzero().squeeze(1)
         parts = (batch.cell_document, batch.cell_row, batch.cell_column, probability)
-        found: list[list[tuple[Coordinate, float]]] = [[] for _ in batch.ids]
-        for document, row, column, own in zip(*(part[chosen].tolist() for part in parts), strict=True):
-            found[document].append(((row, column), own))
+        by_document: list[list[tuple[Coordinate, float]]] = [[] for _ in batch.ids]
+        for document, row, column, value in zip(*(part[chosen].tolist() for part in parts), strict=True):
+            by_document[document].append(((row, column), value))
         return [
-            TableAnswer(example, tuple(place for place, _ in own), tuple(p for _, p in own), *operator)
-            for example, own, operator in zip(batch.ids, found, operators, strict=True)
+            TableAnswer(example, tuple(place for place, _ in cells), tuple(p for _, p in cells), *operator)
+            for example, cells, operator in zip(batch.ids, by_document, operators, strict=True)
         ]
 
     def verdicts(self, predictions: Sequence[TableAnswer], batch: Batch) -> list[Verdict]:
-        """Right: the very cells of the answer, or its value where that is known and the cells' values are.
+        """Right are exactly the answer's cells, or its numeric value if that is known.
 
-        Stricter than the official denotation, which compares texts: another cell with the same text is wrong here.
+        Stricter than the official denotation, which compares texts: another cell with the same text is wrong.
         """
         candidates, values = candidates_of(batch), _values_of(batch)
         return [
@@ -127,51 +127,51 @@ class TableQA(SeesAll):
                 answer.id,
                 1.0,
                 _selects(answer, candidates[answer.id])
-                or (self.weak is not None and math.isclose(_result(answer, own), value, rel_tol=1e-6)),
+                or (self.weak is not None and math.isclose(_result(answer, numbers), value, rel_tol=1e-6)),
             )
-            for answer, own, value in zip(predictions, values, batch.answer_value.tolist(), strict=True)
+            for answer, numbers, value in zip(predictions, values, batch.answer_value.tolist(), strict=True)
         ]
 
 
 def batch_grid(batch: Batch) -> Grid:
-    """Which token of a batch is of which cell, and which cell of which column."""
+    """The cell of each token of a batch, and the column of each cell."""
     return grid_of(batch.token_types, batch.document, batch.cell, batch.cell_document, batch.cell_column)
 
 
 def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tuple[Tensor, Tensor]:
-    """What the choice of column and cells costs (spec 3.3, one column).
+    """The loss of choosing column and cells (docs/notes.md, note 24).
 
-    The column is the one with most tokens in cells of the answer, the first of equals. The other cells of the answer
-    count for nothing.
+    The target column has the most tokens in cells of the answer, the first of equals; other cells of the answer are
+    ignored.
 
     Args:
         is_candidate: bool ``[cells]``, the body cells of the answer.
 
     Returns:
-        the loss of each document ``[documents]``, 0 where no cell is of the answer (the release: 10,000), and whether
-        one is, bool ``[documents]``.
+        the loss of each document ``[documents]``, 0 without an answer cell (the release: 10,000), and the documents
+        with an answer cell, bool ``[documents]``.
     """
     documents = len(grid.first)
     is_answer = _answer_places(grid, is_candidate)
     column = _answer_columns(grid, is_answer)
-    found = column >= 0
+    has_cells = column >= 0
     log_p = logits.columns - logsumexp_by_group(logits.columns, grid.document, documents)[grid.document]
-    document = found.nonzero().squeeze(1)
+    document = has_cells.nonzero().squeeze(1)
     loss = log_p.new_zeros(documents).index_add(0, document, -log_p[column[document]])
     competes = grid.column == column[grid.document[grid.column]]
     wrong = F.binary_cross_entropy_with_logits(logits.places, is_answer.to(log_p.dtype), reduction="none")
-    return loss + _mean_by_document(wrong, competes, grid), found
+    return loss + _mean_by_document(wrong, competes, grid), has_cells
 
 
 def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Tensor:
-    """The mean of -log p over the cells of the answer, p a softmax over their column with its header, ``[documents]``.
+    """The mean of -log p over the answer cells ``[documents]``; p is a softmax over their column with its header.
 
-    A mean over every cell of a column says little of the one that is right: the longer the column, the less. That
-    one learns as fast here in any column, which is what a short training needs.
+    In ``selection_loss``, a mean over all cells of a column, the right cell has less weight the longer the column.
+    Here its weight is the same in any column, which helps short trainings.
 
     Args:
         is_candidate: bool ``[cells]``, the body cells of the answer; those outside its column (``selection_loss``)
-            count for nothing.
+            are ignored.
     """
     is_answer = _answer_places(grid, is_candidate)
     in_column = is_answer & (grid.column == _answer_columns(grid, is_answer)[grid.document[grid.column]])
@@ -180,25 +180,25 @@ def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Te
 
 
 def cell_probabilities(logits: TableLogits, grid: Grid) -> Tensor:
-    """That each place is chosen, ``[places]``: 0 outside the likeliest column of its table (the first of equals)."""
+    """The probability of each place, ``[places]``; 0 outside the likeliest column of its table (first of equals)."""
     best = first_best_by_group(logits.columns.detach(), grid.document, len(grid.first))
     return torch.where(grid.column == best[grid.document[grid.column]], logits.places.sigmoid(), 0.0)
 
 
 def _answer_places(grid: Grid, is_candidate: Tensor) -> Tensor:
-    """Which places are of the answer, bool ``[places]``; header cells never are."""
+    """Mark the places of the answer, bool ``[places]``; header cells never are."""
     return torch.cat([is_candidate, torch.zeros_like(grid.document, dtype=torch.bool)])
 
 
 def _mean_by_document(values: Tensor, counts: Tensor, grid: Grid) -> Tensor:
-    """The mean of the ``values`` ``[places]`` that count, ``[documents]``; 0 where none does."""
+    """The mean of the ``values`` ``[places]`` that count, ``[documents]``; 0 if none does."""
     document, nothing = grid.document[grid.column[counts]], values.new_zeros(len(grid.first))
     total = nothing.index_add(0, document, values[counts])
     return total / nothing.index_add(0, document, torch.ones_like(values[counts])).clamp(min=1)
 
 
 def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:
-    """The column of each document with most tokens in ``is_answer`` ``[places]``, -1 where there is none."""
+    """The column of each document with most tokens in ``is_answer`` ``[places]``, -1 if there is none."""
     columns = torch.zeros(len(grid.document), device=grid.column.device)
     column = grid.column[grid.place.clamp(min=0)]
     labelled = is_answer[grid.place.clamp(min=0)] & (grid.place >= 0)
@@ -210,18 +210,18 @@ def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:
 def _surest_of_none(
     probability: Tensor, is_chosen: Tensor, document: Tensor, operators: Sequence[tuple[str, float]]
 ) -> Tensor:
-    """The likeliest cells, the first of equals, of each document that has none chosen, bool ``[cells]``.
+    """Mark the likeliest cells of each document without a chosen cell, bool ``[cells]``; the first of equals.
 
-    One, or where cells are counted as many as are expected to be chosen, rounded, and one at least.
+    One cell; to count, the expected number of cells, rounded, at least one.
     """
     expected = probability.new_zeros(len(operators)).index_add(0, document, probability).round()
     counts = torch.tensor([operator_named(name).counts for name, _ in operators], device=document.device)
-    wanted = torch.where(counts, expected.clamp(min=1), 1.0).index_fill(0, document[is_chosen], 0.0)
+    number = torch.where(counts, expected.clamp(min=1), 1.0).index_fill(0, document[is_chosen], 0.0)
     order = probability.argsort(descending=True, stable=True)
     order = order[document[order].argsort(stable=True)]
     before = torch.searchsorted(document[order], document[order])
     rank = torch.arange(len(order), device=order.device) - before
-    return torch.zeros_like(is_chosen).index_fill(0, order[rank < wanted[document[order]]], True)
+    return torch.zeros_like(is_chosen).index_fill(0, order[rank < number[document[order]]], True)
 
 
 def _best_operators(logits: Tensor) -> list[tuple[str, float]]:
@@ -232,7 +232,7 @@ def _best_operators(logits: Tensor) -> list[tuple[str, float]]:
 
 
 def _values_of(batch: Batch) -> list[dict[Coordinate, float]]:
-    """The numbers in the cells of each example, NaN where there is none."""
+    """The numbers in the cells of each example, NaN for other cells."""
     values: list[dict[Coordinate, float]] = [{} for _ in batch.ids]
     parts = (batch.cell_document, batch.cell_row, batch.cell_column, batch.cell_value)
     for document, row, column, value in zip(*(part.tolist() for part in parts), strict=True):
@@ -245,7 +245,7 @@ def _selects(answer: TableAnswer, candidates: set[Coordinate]) -> bool:
 
 
 def _result(answer: TableAnswer, value: Mapping[Coordinate, float]) -> float:
-    """The answer as a number; NaN where it is none."""
+    """The answer as a number, or NaN."""
     numbers, operator = [value[cell] for cell in answer.cells], operator_named(answer.aggregation)
     if operator.compute is None:
         return numbers[0] if len(numbers) == 1 else math.nan

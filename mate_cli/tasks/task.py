@@ -1,4 +1,4 @@
-"""What a kind of task adds to training, validation and prediction; the rest is the same for all."""
+"""The objective of a kind of task: its losses, predictions and verdicts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mate_cli.models.model import MatePreTrainedModel
 
 
 class Prediction(Protocol):
-    """What is predicted for an example: a dataclass of plain values."""
+    """The prediction for an example: a dataclass of plain values."""
 
     @property
     def id(self) -> str: ...
 
 
 class Verdict(NamedTuple):
-    """Whether a prediction is right; of several for one question, the most confident one counts."""
+    """The correctness of a prediction; of several for one question, the most confident one counts."""
 
     question: str
     confidence: float
@@ -31,10 +31,10 @@ class Verdict(NamedTuple):
 
 
 class Task(Protocol):
-    """One kind of task.
+    """The objective of a kind of task.
 
     Attributes:
-        metric: name of the validation score in the logs ("hits@1"), and ``title``, the same for people.
+        metric: name of the validation score in the logs ("hits@1"); title: its name for people.
     """
 
     @property
@@ -43,40 +43,40 @@ class Task(Protocol):
     def title(self) -> str: ...
 
     def prepare_model(self, config: MateConfig) -> None:
-        """Write into the configuration of a new model what the task says about it."""
+        """Set the options of a new model that depend on the task."""
         ...
 
     def encoding(self, options: EncodingOptions) -> EncodingOptions:
-        """The options with what the task needs changed."""
+        """Adapt the encoding options to the task."""
         ...
 
     def source(self, split: SplitSource, training: bool) -> SplitSource:
-        """The examples made of a split, to train on or to predict."""
+        """Make the examples of a split, for training or for prediction."""
         ...
 
     def scorable(self, rows: Any) -> np.ndarray:
-        """Which encoded rows (column name -> values) have a loss, bool ``[rows]``."""
+        """Mark the encoded rows (column name -> values) that have a loss, bool ``[rows]``."""
         ...
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Any:
-        """The scores of whatever competes in a batch, float32 at least: a tensor or a named tuple of tensors."""
+        """Compute the scores of a batch, at least float32: a tensor or a named tuple of tensors."""
         ...
 
     def losses(self, logits: Any, batch: Batch) -> Tensor:
-        """The loss of each example ``[examples]``; 0 where it is not scorable. In a stream, of all that has one."""
+        """The loss of each example ``[examples]``, 0 if it is not scorable; in a stream, of each masked token."""
         ...
 
     def predictions(self, logits: Any, batch: Batch) -> Sequence[Prediction]:
-        """One for each example, in order."""
+        """Predict for each example, in order."""
         ...
 
     def verdicts(self, predictions: Sequence[Any], batch: Batch) -> list[Verdict]:
-        """One for each prediction, by the answers in the batch."""
+        """Judge each prediction by the answers in the batch."""
         ...
 
 
 class SeesAll:
-    """Part of a ``Task`` that learns from the examples of a split and predicts them as they are, encoded like any."""
+    """Base of a ``Task`` that uses the examples of a split as they are, with the usual encoding."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""Learning to compute with cells from the answer alone: WikiTableQuestions (spec 3.4, checklist 119).
+"""Weak supervision of aggregation: learn operators from the answer alone (docs/notes.md, note 25).
 
-An answer that is a number may be the result of an operator on cells that nobody names. The model gives an expected
-result, over its choice of cells and operator, and learns from how far that is from the answer.
+A numeric answer may be the result of an operator on unknown cells. The model computes the expected result over its
+choice of cells and operator, and learns from the difference to the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from mate_cli.tables.aggregation import OPERATORS, Operator
 
 Expectation = Callable[[Tensor, Tensor], Tensor]
-"""The differentiable form of an operator: the expected count and sum of the chosen cells, ``[examples]`` each, to its
+"""The differentiable form of an operator: expected count and sum of the chosen cells, ``[examples]`` each, to the
 expected result."""
 
 _EXPECTATIONS: dict[str, Expectation] = {
@@ -45,13 +45,12 @@ _IN_ORDER = expectations(OPERATORS)
 
 @dataclass(frozen=True, slots=True)
 class WeakSupervision:
-    """What decides between selecting and computing, and how far from the answer a result may be.
+    """The choice between selecting and computing, and the loss of a computed result.
 
     Attributes:
-        cell_select_pref: an answer that is a number and stands in the table is selected while the operators'
-            probability is at most this.
-        huber_delta: errors up to this count squared, those above by their size.
-        answer_loss_cutoff: examples whose answer loss is above this learn nothing from their result; None: all learn.
+        cell_select_pref: a number that is also in the table trains cell selection while P(aggregation) <= this.
+        huber_delta: the loss is quadratic for errors up to this, linear beyond.
+        answer_loss_cutoff: examples with a greater loss of the result are skipped; None: none is.
     """
 
     cell_select_pref: float = 0.5
@@ -59,9 +58,9 @@ class WeakSupervision:
     answer_loss_cutoff: float | None = None
 
     def computes(self, operators: Tensor, answer: Tensor, has_cells: Tensor) -> Tensor:
-        """Which examples learn to compute their answer, rather than to select it; bool ``[examples]``.
+        """Mark the examples that learn to compute their answer instead of selecting it, bool ``[examples]``.
 
-        An answer that is no finite number is never computed.
+        Only finite answers are computed.
 
         Args:
             operators: logits ``[examples, 4]``; answer: float ``[examples]``; has_cells: bool ``[examples]``.
@@ -70,7 +69,7 @@ class WeakSupervision:
         return answer.isfinite() & ~((mass <= self.cell_select_pref) & has_cells)
 
     def losses(self, operators: Tensor, expected: Tensor, answer: Tensor, computes: Tensor) -> Tensor:
-        """What the choice of operator and, where it computes, the result cost each example, ``[examples]``."""
+        """The loss of the operator and, for computed answers, of the result, ``[examples]``."""
         error = torch.where(computes, expected - answer, 0.0)
         result = huber(error, self.huber_delta)
         losses = operator_loss(operators, computes) + result
@@ -80,18 +79,18 @@ class WeakSupervision:
 
 
 def operator_loss(operators: Tensor, computes: Tensor) -> Tensor:
-    """-log p(NONE) where the cells are the answer, -log p(any other) where it is computed; ``[examples]``."""
+    """-log p(NONE) if the cells are the answer, -log p(any other operator) if it is computed; ``[examples]``."""
     log_p = operators.log_softmax(1)
     return -torch.where(computes, log_p[:, 1:].logsumexp(1), log_p[:, 0])
 
 
 def expected_result(operators: Tensor, probability: Tensor, value: Tensor, document: Tensor) -> Tensor:
-    """The mean result of the operators but NONE, weighted by their probabilities, ``[examples]``.
+    """The mean result of all operators except NONE, weighted by their probabilities, ``[examples]``.
 
     Args:
         operators: logits ``[examples, 4]``.
-        probability, value, document: of each body cell, ``[cells]``: that it is chosen, its number (what is no finite
-            number counts as 0), its example.
+        probability, value, document: of each body cell, ``[cells]``: the probability that it is chosen, its number
+            (0 if not finite), its example.
     """
     value = value.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
     nothing = probability.new_zeros(len(operators))
@@ -102,5 +101,5 @@ def expected_result(operators: Tensor, probability: Tensor, value: Tensor, docum
 
 
 def huber(error: Tensor, delta: float) -> Tensor:
-    """Half the square up to ``delta``, beyond it a line."""
+    """Half the squared error up to ``delta``, linear beyond."""
     return F.huber_loss(error, torch.zeros_like(error), reduction="none", delta=delta)
