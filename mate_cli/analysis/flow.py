@@ -19,7 +19,7 @@ from torch import Tensor
 from mate_cli.attention.plan import DocumentPlan
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.model import MateModel, MatePreTrainedModel
-from mate_cli.models.pattern_attention import PatternAttention
+from mate_cli.models.self_attention import PatternAttention
 from mate_cli.system.errors import UserError
 
 

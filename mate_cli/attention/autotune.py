@@ -1,4 +1,4 @@
-"""Which exact backend is fastest here: measured on one batch, remembered in a file."""
+"""Measure the exact backends on one batch and remember the fastest in a file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ _ROUNDS = 5
 
 
 def autotune(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype, device: str, memory: Path) -> str:
-    """Name of the fastest exact backend for batches like this one, forward and backward.
+    """Return the name of the exact backend that is fastest, forward and backward, for batches like this one.
 
     Args:
-        layout: a batch that is typical of those to come.
-        dtype: of the attention's input.
+        layout: a typical batch.
+        dtype: dtype of the attention's input.
         device: type of the device.
-        memory: JSON file of what was measured before; it need not exist. One that cannot be read or written is
-            passed over: measuring again costs seconds.
+        memory: JSON file of earlier results. If it cannot be read or written it is ignored: measuring takes seconds.
     """
     key = _key(layout, pattern, head_dim, dtype, device)
     known = _read(memory)
@@ -40,7 +39,7 @@ def autotune(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype
 
 
 def candidates(pattern: Pattern, dtype: torch.dtype, device: str) -> list[str]:
-    """The exact backends that can compute a pattern on a device."""
+    """List the exact backends that can compute a pattern on a device."""
     by_line = "row_or_column" not in pattern.kinds
     if device == "cuda":
         half = dtype in (torch.bfloat16, torch.float16)
@@ -49,13 +48,13 @@ def candidates(pattern: Pattern, dtype: torch.dtype, device: str) -> list[str]:
 
 
 def measure(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype, device: str) -> dict[str, float]:
-    """Median seconds of one layer's attention by backend, interleaved so that a busy machine slows all alike."""
+    """Return the median seconds of one layer's attention by backend, in turns, so that other load slows all alike."""
     width = 3 * pattern.heads * head_dim
     qkv = torch.randn(len(layout.document), width, dtype=dtype, device=device, requires_grad=True)
     plans = {name: build_plan(layout, pattern.kinds, name).to(device) for name in candidates(pattern, dtype, device)}
     rounds = [{name: _seconds(qkv, plan, pattern) for name, plan in plans.items()} for _ in range(1 + _ROUNDS)]
-    # The first round warms up: it makes masks and compiles.
-    return {name: statistics.median(own[name] for own in rounds[1:]) for name in plans}
+    # The first round makes masks and compiles.
+    return {name: statistics.median(seconds[name] for seconds in rounds[1:]) for name in plans}
 
 
 def _seconds(qkv: Tensor, plan: Plan, pattern: Pattern) -> float:
@@ -72,7 +71,7 @@ def _wait(tensor: Tensor) -> None:
 
 
 def _key(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype, device: str) -> str:
-    """What decides the answer; lengths count by powers of two."""
+    """Return what decides the result; lengths count by powers of two."""
     name = (
         torch.cuda.get_device_name() if device == "cuda" else f"{platform.machine()} {torch.get_num_threads()} threads"
     )

@@ -1,10 +1,10 @@
-"""Global tokens and blocks of neighbours: the sparse attention of ETC and BigBird (paper section 2, table 1).
+"""Attention of ETC and BigBird: global tokens, neighbouring and random blocks (paper section 2, table 1).
 
-The first G tokens of a document are global: they attend to everything and everything attends to them. ETC puts
-sentence or cell markers there; as a table has none in front, we take its own first tokens, the question and the
-header, so that all models read the same input. The other tokens stand in blocks of R in the order they come in; a
-block attends to the global tokens, to itself, to its two neighbours and to some random blocks, which makes
-``n (2 G + (3 + random) R)`` pairs. Documents of at most G tokens are dense.
+The first G tokens of a document are global: they attend to all tokens and all attend to them. ETC puts markers of
+sentences or cells there; here they are the first tokens of the input, the question and the header, so that all models
+read the same input. The other tokens form blocks of R in their order; a block attends to the global tokens, to itself,
+to its two neighbours and to some random blocks, ``n (2 G + (3 + random) R)`` pairs in all. Documents of at most G
+tokens are dense.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.kernel import attend_block
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.plan import Layout, Plan, ranks
 
 _SEED = 2021
 
 
 class DocumentSpan(NamedTuple):
-    """A document: its first token, the end of its global tokens, its end."""
+    """A document: its start, the end of its global tokens, its end."""
 
     start: int
     middle: int
@@ -32,14 +32,14 @@ class DocumentSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class GlobalLocalPlan(Plan):
-    """B blocks of R places; W key blocks for each: previous, own, next, then the random ones.
+    """B blocks of R places, each with W key blocks: the previous one, itself, the next one, then random ones.
 
     Attributes:
         spans: the documents.
         radius: R.
-        block_index: int64 ``[B * R]``, token in each place; one past the last where it is empty.
+        block_index: int64 ``[B * R]``, token in each place; one past the last token in empty ones.
         global_index: int64 ``[B * G]``, the global tokens of each block's document.
-        neighbours: int64 ``[B * W]``, key blocks; B where there is none.
+        neighbours: int64 ``[B * W]``, key blocks; B for a missing one.
         is_key: bool ``[B, 1, 1, G + W * R]``.
         output_index: int64 ``[tokens]``, place in (blocks, global tokens, zeros).
     """
@@ -60,13 +60,13 @@ class GlobalLocalPlan(Plan):
 
 @dataclass(frozen=True)
 class GlobalLocalPlanner:
-    """Plans packed batches.
+    """Planner of packed batches.
 
     Attributes:
-        global_size: G, 256, as ETC has it (checklist 50).
-        radius: R, 84 as in ETC: a window is three blocks wide.
-        random_blocks: how many more blocks a block attends to (BigBird). They are drawn once for each number of
-            blocks, from a fixed seed, and serve all heads and layers.
+        global_size: G, 256 in ETC.
+        radius: R, 84 in ETC; a window is three blocks wide.
+        random_blocks: number of random key blocks of a block (BigBird), drawn with a fixed seed for each number of
+            blocks and used by all heads and layers.
     """
 
     global_size: int = 256
@@ -79,8 +79,7 @@ class GlobalLocalPlanner:
         middle = np.minimum(end, start + self.global_size)
         counts = -(-(end - middle) // self.radius)
         document = np.repeat(np.arange(len(spans)), counts)
-        number = np.arange(len(document)) - (np.cumsum(counts) - counts)[document]
-        place = middle[document, None] + number[:, None] * self.radius + np.arange(self.radius)
+        place = middle[document, None] + ranks(counts)[:, None] * self.radius + np.arange(self.radius)
         tokens = len(layout.document)
         places = np.where(place < end[document, None], place, tokens)
         neighbours = self._neighbours(counts)
@@ -99,70 +98,68 @@ class GlobalLocalPlanner:
         )
 
     def _neighbours(self, counts: np.ndarray) -> np.ndarray:
-        """Key blocks of each block, ``[B, W]``."""
+        """Return the key blocks of each block, int64 ``[B, W]``."""
         total, first = int(counts.sum()), 0
         rows = [np.zeros((0, 3 + self.random_blocks), np.int64)]
         for count in counts.tolist():
             near = np.arange(count)[:, None] + np.array([-1, 0, 1])
-            own = np.concatenate([near, random_blocks(count, self.random_blocks)], axis=1)
-            rows.append(np.where((own >= 0) & (own < count), own + first, total))
+            keys = np.concatenate([near, random_blocks(count, self.random_blocks)], axis=1)
+            rows.append(np.where((keys >= 0) & (keys < count), keys + first, total))
             first += count
         return np.concatenate(rows)
 
 
 class Bias(Protocol):
-    """What is added to the scores, beside the mask of the plan; -inf forbids a pair."""
+    """Terms added to the scores besides the plan's mask; -inf forbids a pair."""
 
     def of_blocks(self, query: Tensor, plan: GlobalLocalPlan) -> Tensor:
-        """``[B, heads, R, head_dim]`` to ``[B, heads, R, G + W * R]``."""
+        """Map ``[B, heads, R, head_dim]`` to ``[B, heads, R, G + W * R]``."""
 
     def of_globals(self, query: Tensor, tokens: int) -> Tensor:
-        """``[1, heads, global tokens, head_dim]`` to ``[1, heads, global tokens, tokens]``."""
+        """Map ``[1, heads, global tokens, head_dim]`` to ``[1, heads, global tokens, tokens]``."""
 
 
 def attend_global_local(
     query: Tensor, key: Tensor, value: Tensor, plan: GlobalLocalPlan, bias: Bias | None = None, dropout: float = 0.0
 ) -> Tensor:
-    """Attention over a packed batch, ``[tokens, heads, head_dim]`` each; zero at padding."""
+    """Compute attention over a packed batch, ``[tokens, heads, head_dim]`` each; zero at padding."""
     parts = [_of_blocks(query, key, value, plan, bias, dropout)]
     for start, middle, end in plan.spans:
-        asking = query[start:middle].transpose(0, 1)[None]
-        asked, values = (x[start:end].transpose(0, 1)[None] for x in (key, value))
-        added = bias.of_globals(asking, end - start) if bias else None
-        states = attend_block(asking, asked, values, added, dropout)
-        parts.append(states[0].transpose(0, 1))
+        queries = query[start:middle].transpose(0, 1)[None]
+        keys, values = (x[start:end].transpose(0, 1)[None] for x in (key, value))
+        added = bias.of_globals(queries, end - start) if bias else None
+        parts.append(attend_block(queries, keys, values, added, dropout)[0].transpose(0, 1))
     return torch.cat([*parts, query.new_zeros(1, *query.shape[1:])]).index_select(0, plan.output_index)
 
 
-def random_blocks(count: int, wanted: int) -> np.ndarray:
-    """Blocks beyond the neighbours of each of ``count`` blocks, int64 ``[count, wanted]``; -1 where there is none."""
+def random_blocks(count: int, draws: int) -> np.ndarray:
+    """Draw other blocks than the neighbours of each of ``count`` blocks, int64 ``[count, draws]``; -1 if too few."""
     generator = np.random.default_rng([_SEED, count])
-    found = np.full((count, wanted), -1)
+    blocks = np.full((count, draws), -1)
     for number in range(count):
         first, end = max(number - 1, 0), min(number + 2, count)
         others = count - (end - first)
-        drawn = generator.choice(others, min(wanted, others), replace=False) if others else np.zeros(0, int)
-        found[number, : len(drawn)] = drawn + (drawn >= first) * (end - first)
-    return found
+        drawn = generator.choice(others, min(draws, others), replace=False) if others else np.zeros(0, int)
+        blocks[number, : len(drawn)] = drawn + (drawn >= first) * (end - first)
+    return blocks
 
 
 def _of_blocks(
     query: Tensor, key: Tensor, value: Tensor, plan: GlobalLocalPlan, bias: Bias | None, dropout: float
 ) -> Tensor:
-    """``[tokens, heads, head_dim]`` each to the places of all blocks, ``[B * R, heads, head_dim]``."""
+    """Map ``[tokens, heads, head_dim]`` to the results in the places of all blocks, ``[B * R, heads, head_dim]``."""
     if not plan.blocks:
         return query[:0]
-    asking = _blocks(query, plan)[:-1].transpose(1, 2)
-    asked, values = (_keys(x, plan).transpose(1, 2) for x in (key, value))
+    queries = _blocks(query, plan)[:-1].transpose(1, 2)
+    keys, values = (_keys(x, plan).transpose(1, 2) for x in (key, value))
     mask = plan.is_key
     if bias is not None:
-        mask = bias.of_blocks(asking, plan).masked_fill(~mask, -torch.inf)
-    states = attend_block(asking, asked, values, mask, dropout)
-    return states.transpose(1, 2).flatten(0, 1)
+        mask = bias.of_blocks(queries, plan).masked_fill(~mask, -torch.inf)
+    return attend_block(queries, keys, values, mask, dropout).transpose(1, 2).flatten(0, 1)
 
 
 def _blocks(states: Tensor, plan: GlobalLocalPlan) -> Tensor:
-    """``[B + 1, R, heads, head_dim]``; zero in empty places and in the last block."""
+    """Gather ``[B + 1, R, heads, head_dim]``; zero in empty places and in the last block."""
     zero = states.new_zeros(1, *states.shape[1:])
     rows = torch.cat([states, zero]).index_select(0, plan.block_index)
     rows = torch.cat([rows, zero.expand(plan.radius, -1, -1)])
@@ -170,12 +167,10 @@ def _blocks(states: Tensor, plan: GlobalLocalPlan) -> Tensor:
 
 
 def _keys(states: Tensor, plan: GlobalLocalPlan) -> Tensor:
-    """Global tokens and key blocks of each block, ``[B, G + W * R, heads, head_dim]``."""
-    shape = states.shape[1:]
+    """Gather global tokens and key blocks of each block, ``[B, G + W * R, heads, head_dim]``."""
     near = _blocks(states, plan).index_select(0, plan.neighbours)
-    near = near.reshape(plan.blocks, -1, *shape)
-    first = states.index_select(0, plan.global_index).reshape(plan.blocks, -1, *shape)
-    return torch.cat([first, near], 1)
+    first = states.index_select(0, plan.global_index)
+    return torch.cat([part.reshape(plan.blocks, -1, *states.shape[1:]) for part in (first, near)], 1)
 
 
 def _output_index(places: np.ndarray, start: np.ndarray, middle: np.ndarray, tokens: int) -> np.ndarray:

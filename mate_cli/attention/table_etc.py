@@ -1,13 +1,13 @@
-"""TableETC (paper 4.3): a local window for every token, and a global token for every row and every column.
+"""TableETC (paper section 5.1): a local window for every token, and a global token for every row and column.
 
 Of the G global tokens of a document (256 in ETC) the first half belongs to rows, the second half to columns. A token
 attends to all global tokens and to the tokens at most ``radius`` before or behind it; a global token attends to its
 whole document. The relative position of a pair has a vector for each head that is added to the key, as in ETC.
 
-Where the paper is silent: row r (0 is the header) and column c (from 1) belong to the global tokens r and c - 1,
-modulo G / 2; a global token without a token of its own is padding, as in ETC, so that it need not be computed;
-positions are offsets in tokens up to 12 either way (ETC's limit), "mine" between a token and the global tokens of
-its row and column (the paper's special value), and "another" for every other pair with a global token.
+What the paper leaves open (docs/notes.md, note 16): row r (0 is the header) and column c (from 1) have the global
+tokens r and c - 1, modulo G / 2. A global token without a table token is padding and not computed. The label of a pair
+is the offset in tokens, clipped at 12 (ETC's limit); "mine" between a token and the global tokens of its row and column
+(the paper's special value); "another" for every other pair with a global token.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mate_cli.attention.plan import Layout, Plan
+from mate_cli.attention.plan import Layout, Plan, gather_index, padded_rows
 
 FARTHEST = 12
 MINE, ANOTHER = 2 * FARTHEST + 1, 2 * FARTHEST + 2
 LABELS = 2 * FARTHEST + 3
-_CLOSED = LABELS  # of a pair that does not attend
+_CLOSED = LABELS  # label of a pair that does not attend
 
 
 @dataclass(frozen=True)
 class TableEtcPlan(Plan):
     """B blocks of R queries, each with K = G + 3 R keys: global tokens, previous, own and next block.
 
-    The global tokens stand behind the packed tokens, document by document. Empty places hold token 0: closed as a
-    key, never read as a query.
+    The global tokens follow the packed tokens, document by document. Empty places hold token 0: as keys they are
+    closed, as queries their output is not used.
 
     Attributes:
         slots: int64 ``[global tokens]``, which of its document's G each is.
         query_index: int64 ``[B * R]``; key_index: int64 ``[B * K]``; labels: uint8 ``[B, 1, R, K]``.
         output_index: int64 ``[tokens + global tokens]``, place in (block queries, global tokens, zeros).
-        pieces: lengths that cut the tokens before and behind each document, and the global tokens between documents.
-        global_labels: of each document's n tokens and g global ones, uint8 ``[1, g, n + g]``: of its global tokens
-            against the others, then themselves.
+        pieces: see ``Layout.pieces``, then the number of global tokens of each document.
+        global_labels: for each document with n tokens and g global ones uint8 ``[1, g, n + g]``: labels of its global
+            tokens with the tokens, then with each other.
     """
 
     backend: ClassVar[str] = "table_etc"
@@ -57,7 +57,7 @@ class TableEtcPlan(Plan):
 
 @dataclass(frozen=True)
 class TableEtcPlanner:
-    """Plans batches for a window of ``radius`` tokens on either side.
+    """Planner for a window of ``radius`` tokens either way.
 
     Attributes:
         global_size: G, even: global tokens of a document.
@@ -71,7 +71,7 @@ class TableEtcPlanner:
         used = np.unique((layout.document[:, None] * self.global_size + own)[own >= 0])
         every = used if layout.shape is None else np.arange(len(spans) * self.global_size)
         (document, slots), total = np.divmod(every, self.global_size), tokens + len(every)
-        # By token and global token: whether it is a key. One that is none is a query all the same, that none reads.
+        # By token, then global token. What is no key is a query all the same, but its output is not used.
         is_key = np.r_[layout.is_real, np.isin(every, used)]
         queries, local, of_block = _windows(layout, spans, self.radius, total)
         shared = _by_document(document, len(spans), tokens, total)[of_block]
@@ -82,17 +82,17 @@ class TableEtcPlanner:
         return TableEtcPlan(
             tokens=tokens,
             slots=torch.from_numpy(slots),
-            query_index=_index(queries, total),
-            key_index=_index(np.concatenate([shared, local], axis=1), total),
+            query_index=gather_index(queries, total),
+            key_index=gather_index(np.concatenate([shared, local], axis=1), total),
             labels=torch.from_numpy(np.concatenate(labels, axis=2))[:, None],
             output_index=_output_index(queries, tokens, total),
-            pieces=_pieces(spans, document, tokens),
+            pieces=(*layout.pieces(), *np.bincount(document, minlength=len(spans)).tolist()),
             global_labels=tuple(_global_labels(spans, document, slots, own, is_key)),
         )
 
 
 def own_globals(layout: Layout, global_size: int) -> np.ndarray:
-    """The global tokens of each token's row and column, int64 ``[tokens, 2]``; -1 in questions, padding, filler."""
+    """Return the global tokens of each token's row and column, int64 ``[tokens, 2]``; -1 outside of the table."""
     half = global_size // 2
     own = np.stack([layout.row % half, half + (layout.column - 1) % half], axis=1)
     in_table = (layout.segment != 0) & layout.is_real
@@ -100,12 +100,12 @@ def own_globals(layout: Layout, global_size: int) -> np.ndarray:
 
 
 def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: int, dropout: float = 0.0) -> Tensor:
-    """Multi-head attention with relative positions: softmax of ``query (key + relative)^T / sqrt(head_dim)``.
+    """Compute multi-head attention with scores ``query (key + relative)^T / sqrt(head_dim)``.
 
     Args:
         qkv: ``[tokens + global tokens, 3 * hidden]``, query | key | value, heads in order within each.
-        relative: ``[LABELS, hidden]``, the vector of each relative position.
-        dropout: share of attention probabilities dropped.
+        relative: ``[LABELS, hidden]``, the vector of each label.
+        dropout: share of attention probabilities to drop.
 
     Returns:
         ``[tokens + global tokens, hidden]``; zero at padding.
@@ -115,34 +115,31 @@ def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: i
     by_label = torch.einsum("xhe,lhe->xhl", query, relative.unflatten(1, (heads, -1)))
     bias = torch.cat([by_label, by_label.new_full((*by_label.shape[:2], 1), -torch.inf)], 2)
     blocks = len(plan.labels)
-    asking = [_blocks(rows, plan.query_index, blocks) for rows in (query, bias)]
-    asked = [_blocks(rows, plan.key_index, blocks) for rows in (key, value)]
-    windows = _attend(asking, asked, plan.labels, dropout).transpose(1, 2).flatten(0, 1)
-    parts = [
-        windows,
-        *_attend_globals([query, bias], [key, value], plan, dropout),
-        windows.new_zeros(1, *windows.shape[1:]),
-    ]
+    queries = [_blocks(rows, plan.query_index, blocks) for rows in (query, bias)]
+    keys = [_blocks(rows, plan.key_index, blocks) for rows in (key, value)]
+    windows = _attend(queries, keys, plan.labels, dropout).transpose(1, 2).flatten(0, 1)
+    of_globals = _attend_globals([query, bias], [key, value], plan, dropout)
+    parts = [windows, *of_globals, windows.new_zeros(1, *windows.shape[1:])]
     return torch.cat(parts).index_select(0, plan.output_index).flatten(1)
 
 
-def _attend(asking: list[Tensor], asked: list[Tensor], labels: Tensor, dropout: float) -> Tensor:
-    """``[..., heads, queries, head_dim]`` of queries and their scores by label, and of keys and values."""
-    (query, bias), (key, value) = asking, asked
+def _attend(queries: list[Tensor], keys: list[Tensor], labels: Tensor, dropout: float) -> Tensor:
+    """Attend with queries and their scores by label to keys and values, ``[..., heads, n, head_dim]`` each."""
+    (query, bias), (key, value) = queries, keys
     scores = query @ key.transpose(-1, -2)
     scores = scores + bias.gather(-1, labels.long().expand(scores.shape))
     return F.dropout(scores.softmax(-1), dropout) @ value
 
 
-def _attend_globals(asking: list[Tensor], asked: list[Tensor], plan: TableEtcPlan, dropout: float) -> Iterator[Tensor]:
-    """The global tokens of each document over all of it, ``[global tokens, heads, head_dim]``."""
-    # Splits and not slices: each slice would clear a gradient as large as the batch.
-    queries, keys = ([rows.split(plan.pieces) for rows in states] for states in (asking, asked))
+def _attend_globals(queries: list[Tensor], keys: list[Tensor], plan: TableEtcPlan, dropout: float) -> Iterator[Tensor]:
+    """Yield the results of each document's global tokens, ``[global tokens, heads, head_dim]``."""
+    # Splits instead of slices: each slice would clear a gradient as large as the batch.
+    query_parts, key_parts = ([rows.split(plan.pieces) for rows in states] for states in (queries, keys))
     first = 2 * len(plan.global_labels) + 1
     for number, labels in enumerate(plan.global_labels):
-        document, own = 2 * number + 1, first + number
-        query = [parts[own].transpose(0, 1) for parts in queries]
-        key = [torch.cat([parts[document], parts[own]]).transpose(0, 1) for parts in keys]
+        document, of_globals = 2 * number + 1, first + number
+        query = [parts[of_globals].transpose(0, 1) for parts in query_parts]
+        key = [torch.cat([parts[document], parts[of_globals]]).transpose(0, 1) for parts in key_parts]
         yield _attend(query, key, labels, dropout).transpose(0, 1)
 
 
@@ -152,13 +149,13 @@ def _blocks(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
 
 
 def _windows(layout: Layout, spans: np.ndarray, radius: int, empty: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tokens of each block ``[B, R]``, of it and its neighbours ``[B, 3 R]``, and its document ``[B]``."""
+    """Return the tokens of each block ``[B, R]``, those of it and its neighbours ``[B, 3 R]``, its document ``[B]``."""
     real = np.flatnonzero(layout.document >= 0)
     document = layout.document[real]
     rank = real - spans[document, 0]
     counts = -(-(spans[:, 1] - spans[:, 0]) // radius)
     of_block = np.repeat(np.arange(len(spans)), counts)
-    # An empty block before each document and behind the last, so that no neighbour is of another document.
+    # An empty block before each document and after the last, so that no neighbour is in another document.
     places = np.full((len(of_block) + len(spans) + 1, radius), empty)
     first = np.cumsum(counts) - counts + np.arange(len(spans)) + 1
     places[first[document] + rank // radius, rank % radius] = real
@@ -167,18 +164,15 @@ def _windows(layout: Layout, spans: np.ndarray, radius: int, empty: int) -> tupl
 
 
 def _by_document(document: np.ndarray, documents: int, tokens: int, empty: int) -> np.ndarray:
-    """The global tokens of each document, ``[documents, most]``; ``document`` is of each global token."""
+    """Return the global tokens of each document, ``[documents, most]``; ``document`` is that of each global token."""
     counts = np.bincount(document, minlength=documents)
-    rank = np.arange(len(document)) - (np.cumsum(counts) - counts)[document]
-    table = np.full((documents, counts.max(initial=0)), empty)
-    table[document, rank] = tokens + np.arange(len(document))
-    return table
+    return padded_rows(tokens + np.arange(len(document)), counts, counts.max(initial=0), empty)
 
 
 def _labels_to_globals(
     queries: np.ndarray, shared: np.ndarray, own: np.ndarray, slots: np.ndarray, is_key: np.ndarray
 ) -> np.ndarray:
-    """uint8 ``[B, R, G]``."""
+    """Return the labels of queries with global tokens, uint8 ``[B, R, G]``."""
     mine = np.concatenate([own, np.full((len(slots) + 1, 2), -1)])
     slot = np.r_[np.full(len(own), -2), slots, -2]
     is_mine = (mine[queries][:, :, None] == slot[shared][:, None, :, None]).any(-1)
@@ -187,17 +181,12 @@ def _labels_to_globals(
 
 
 def _local_labels(queries: np.ndarray, local: np.ndarray, radius: int, is_key: np.ndarray) -> np.ndarray:
-    """uint8 ``[B, R, 3 R]``; every key of what is no key itself is open, so that its softmax is not over nothing."""
+    """Return the labels in windows, uint8 ``[B, R, 3 R]``; queries that are no keys see all, for a finite softmax."""
     offset, is_key = local[:, None] - queries[:, :, None], np.r_[is_key, False]
     is_open = (abs(offset) <= radius) & is_key[local][:, None]
     labels = np.where(is_open, offset.clip(-FARTHEST, FARTHEST) + FARTHEST, _CLOSED)
     labels[~is_key[queries]] = ANOTHER
     return labels.astype(np.uint8)
-
-
-def _pieces(spans: np.ndarray, document: np.ndarray, tokens: int) -> tuple[int, ...]:
-    counts = np.bincount(document, minlength=len(spans))
-    return (*np.diff(np.r_[0, spans.reshape(-1), tokens]).tolist(), *counts.tolist())
 
 
 def _global_labels(
@@ -220,7 +209,3 @@ def _output_index(queries: np.ndarray, tokens: int, total: int) -> Tensor:
     index = np.r_[np.full(tokens, queries.size + len(globals_)), globals_]
     index[queries[queries < total]] = np.flatnonzero(queries.reshape(-1) < total)
     return torch.from_numpy(index)
-
-
-def _index(places: np.ndarray, empty: int) -> Tensor:
-    return torch.from_numpy(np.where(places < empty, places, 0).reshape(-1))

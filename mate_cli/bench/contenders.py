@@ -24,7 +24,7 @@ from mate_cli.config.model import AttentionConfig, ModelConfig
 from mate_cli.config.rules import unknown_name
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.encoder import Encoder, Layer
-from mate_cli.models.pattern_attention import PatternAttention
+from mate_cli.models.self_attention import PatternAttention
 from mate_cli.models.variants import VARIANTS, make_planner
 from mate_cli.system.errors import UserError
 from mate_cli.training.starting_model import choose_attention

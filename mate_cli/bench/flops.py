@@ -19,12 +19,10 @@ from mate_cli.attention.global_local import GlobalLocalPlan
 from mate_cli.attention.linformer import LinformerPlan
 from mate_cli.attention.lsh import BASE, MAX_DIGITS, LshPlan
 from mate_cli.attention.relative import RelativePlan
-from mate_cli.attention.table_etc import LABELS as TABLE_ETC_LABELS
-from mate_cli.attention.table_etc import TableEtcPlan
+from mate_cli.attention.table_etc import LABELS, TableEtcPlan
 from mate_cli.bench.point import Point
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.etc import LABELS as ETC_LABELS
-from mate_cli.models.reformer import ROUNDS
+from mate_cli.models.self_attention import REFORMER_ROUNDS
 
 FLASH_BACKWARD = 2.5
 KEPT_BACKWARD = 2.0
@@ -123,7 +121,7 @@ def _(plan: GlobalLocalPlan, config: MateConfig, point: Point) -> list[Product]:
     pairs = len(plan.block_index) * plan.is_key.shape[-1] + of_firsts
     if config.heads != "etc":
         return [_pairs(pairs, config, FLASH_BACKWARD)]
-    labels = 2.0 * (len(plan.block_index) + firsts) * ETC_LABELS * config.hidden_size
+    labels = 2.0 * (len(plan.block_index) + firsts) * LABELS * config.hidden_size
     return [_pairs(pairs, config, KEPT_BACKWARD), Product(labels, KEPT_BACKWARD)]
 
 
@@ -131,7 +129,7 @@ def _(plan: GlobalLocalPlan, config: MateConfig, point: Point) -> list[Product]:
 def _(plan: TableEtcPlan, config: MateConfig, point: Point) -> list[Product]:
     """The global tokens pass through the linear layers as well."""
     pairs = plan.labels.numel() + sum(labels.numel() for labels in plan.global_labels)
-    labels = 2.0 * (plan.tokens + len(plan.slots)) * TABLE_ETC_LABELS * config.hidden_size
+    labels = 2.0 * (plan.tokens + len(plan.slots)) * LABELS * config.hidden_size
     of_globals = linear_flops(point, len(plan.slots)) / point.layers / (3 if point.is_training else 1)
     return [_pairs(pairs, config, KEPT_BACKWARD), Product(labels, KEPT_BACKWARD), Product(of_globals, 2.0)]
 
@@ -139,8 +137,8 @@ def _(plan: TableEtcPlan, config: MateConfig, point: Point) -> list[Product]:
 @_of_layer.register
 def _(plan: LshPlan, config: MateConfig, point: Point) -> list[Product]:
     """Hashing has no gradient; each query meets two chunks of keys in each round; keys are the queries."""
-    hashing = 2.0 * len(plan.real) * config.hidden_size * ROUNDS * MAX_DIGITS * BASE // 2
-    pairs = ROUNDS * len(plan.rank_at) * 2 * plan.chunk
+    hashing = 2.0 * len(plan.real) * config.hidden_size * REFORMER_ROUNDS * MAX_DIGITS * BASE // 2
+    pairs = REFORMER_ROUNDS * len(plan.rank_at) * 2 * plan.chunk
     no_keys = -2.0 * plan.tokens * config.hidden_size**2
     return [Product(hashing, 0.0), _pairs(pairs, config, KEPT_BACKWARD), Product(no_keys, 2.0)]
 

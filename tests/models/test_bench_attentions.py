@@ -16,12 +16,9 @@ from mate_cli.attention.global_local import GlobalLocalPlanner, random_blocks
 from mate_cli.attention.lsh import LshPlanner, hash_digits
 from mate_cli.attention.relative import relative_plan
 from mate_cli.config.model import BENCH_HEADS, HEADS
-from mate_cli.models.bigbird import BigBirdAttention
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.etc import EtcAttention
 from mate_cli.models.model import MateModel
-from mate_cli.models.reformer import ReformerAttention
-from mate_cli.models.transformer_xl import TransformerXLAttention
+from mate_cli.models.self_attention import BigBirdAttention, EtcAttention, ReformerAttention, TransformerXLAttention
 from mate_cli.models.variants import VARIANTS, make_planner
 
 HEADS_OF_TESTS = 2

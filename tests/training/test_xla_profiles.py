@@ -141,7 +141,7 @@ def test_a_backend_of_many_shapes_is_refused(monkeypatch):
     from mate_cli.models.configuration import MateConfig
     from mate_cli.models.variants import make_planner
 
-    with pytest.raises(UserError, match="backend=ragged makes xla compile anew for each batch"):
+    with pytest.raises(UserError, match="backend=ragged makes XLA compile again for each batch"):
         make_planner(MateConfig(), "ragged", "xla")
 
 
