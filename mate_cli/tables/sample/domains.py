@@ -1,4 +1,4 @@
-"""What the sample's tables are about."""
+"""The domains of the sample's tables: columns, facts and wordings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What the sample's tables are about: the sentences of its passages and the ways to ask about them.
+"""Wordings of the sample: the sentences of its passages and the questions about them.
 
-In every template ``{e}`` is the entity a passage is about, ``{v}`` a value and ``{x}`` a noun phrase that
-names or describes an entity. A sentence and the question that needs it share as few words as English allows,
-so that word overlap alone does not lead to the answer.
+In every template ``{e}`` is the entity of a passage, ``{v}`` a value and ``{x}`` a noun phrase for an entity. A
+sentence and its question share as few words as possible, so that word overlap alone does not find the answer.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fact:
-    """Something a passage tells about its entity.
+    """A fact that a passage states about its entity.
 
     Attributes:
-        value: the kind of the value (``names.Names``).
-        sentences: how a passage says it; asks: questions for the value.
-        predicates: what follows "the film that" or "whose director" to describe the entity by the value.
+        value: kind of the value (``names.Names``).
+        sentences: wordings in a passage; asks: questions for the value.
+        predicates: phrases after "the film that" or "whose director" that describe the entity by the value.
     """
 
     value: str
@@ -28,12 +27,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class Column:
-    """A column and how to ask for its value and to describe a row by it.
+    """A column, with questions for its value and descriptions of a row by it.
 
     Attributes:
-        headers: what may stand in the header; value: the kind of its values; noun: what a linked value is.
-        asks: questions for the cell of the row of ``{x}``; predicates: describe the row by the cell's value.
-        facts: what the passage of a linked value tells; empty where the column has no links.
+        headers: possible names; value: kind of its values; noun: noun for a linked value.
+        asks: questions for the cell in the row of ``{x}``; predicates: descriptions of the row by the cell's value.
+        facts: facts in the passage of a linked value; empty if the column has no links.
     """
 
     headers: tuple[str, ...]
@@ -46,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Domain:
-    """A kind of table: ``key`` names its rows, ``columns`` tell about them."""
+    """A kind of table: ``key`` names the rows, ``columns`` describe them."""
 
     plural: str
     key: Column
@@ -54,7 +53,7 @@ class Domain:
 
 
 def person_facts(learned: str, passion: str) -> tuple[Fact, ...]:
-    """What passages tell about people of a trade."""
+    """Return the facts in passages about people of a profession."""
     return (
         Fact(
             "place",

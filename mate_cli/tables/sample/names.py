@@ -1,4 +1,4 @@
-"""Names and numbers for the sample: made of syllables, each given out once."""
+"""Generate names and numbers for the sample; names are made of syllables and never repeat."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _NUMBERS: dict[str, Callable[[Random], int]] = {
 
 
 class Names:
-    """Gives out values by kind. No name comes twice, whatever the table or the split."""
+    """Generates values by kind; no name repeats, in any table or split."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
         self._used: set[str] = set()
 
     def column(self, kind: str, rows: int) -> list[str]:
-        """The values of one column: words come about twice each, everything else once."""
+        """Generate the values of a column: words occur about twice each, other values once."""
         if kind not in _WORDS:
             return [str(value) for value in self._distinct(kind, rows)]
         words = self._random.sample(_WORDS[kind], min((rows + 1) // 2, len(_WORDS[kind])))
@@ -59,7 +59,7 @@ class Names:
         return values
 
     def one(self, kind: str) -> str:
-        """One value of a kind that is not a list of words."""
+        """Generate a value of a kind that is not a list of words."""
         if kind in _NUMBERS:
             return str(_NUMBERS[kind](self._random))
         if kind == "person":
@@ -82,5 +82,5 @@ class Names:
 
 
 def is_word(kind: str) -> bool:
-    """Whether values of this kind repeat within a column, so that they cannot tell a row from others."""
+    """Return whether values of this kind repeat within a column, and so cannot identify a row."""
     return kind in _WORDS

@@ -1,4 +1,4 @@
-"""Questions on one generated table: which cell they mean and how they name its row."""
+"""Generate questions about one generated table: choose a cell, and a way to name its row."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mate_cli.tables.sample.world import Entity, World
 from mate_cli.tables.table import Coordinate
 
 Way = Literal["name", "column", "key_fact", "linked_fact"]
-"""How a question names a row: by its key, another cell's text, or a fact that only a passage tells."""
+"""How a question names a row: by its key, another cell's text, or a fact that only a passage states."""
 
-# How often a question names the row of its answer in which way, by what it asks for.
+# Probability of each way to name the row of the answer, by what the question asks for.
 _TO_CELL: dict[Way, float] = {"name": 0.4, "column": 0.15, "key_fact": 0.25, "linked_fact": 0.2}
 _TO_KEY: dict[Way, float] = {"column": 0.3, "linked_fact": 0.3, "key_fact": 0.4}
 _TO_KEY_FACT: dict[Way, float] = {"name": 0.7, "column": 0.15, "linked_fact": 0.15}
@@ -25,7 +25,7 @@ _KEY_QUESTIONS = ("Which is {x} ?", "What is the name of {x} ?", "Give the name 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question and its answer; ``place`` is the cell it means, None where no cell holds the answer."""
+    """A question and its answer; ``place`` is the cell with the answer, None if there is none."""
 
     question: str
     answer: str
@@ -34,14 +34,14 @@ class Asked:
 
 
 def ask_all(world: World, count: int, random: Random) -> list[Asked]:
-    """``count`` questions whose answers spread evenly over rows and columns, and those nothing answers."""
+    """Generate ``count`` questions with answers spread evenly over rows and columns, and those without an answer."""
     asked = [
         Asked(_fact_question(fact, entity.name, random), entity.values[fact], None, "missing")
         for entity in world.entities.values()
         for fact in entity.values
         if fact not in entity.told
     ]
-    # A column of repeated words is asked half as often: a blind guess at a repeated word would pay off.
+    # Ask half as often about a column of repeated words: a blind guess at a repeated word would pay off.
     columns = [c for c, column in enumerate(world.columns) if not is_word(column.value) or random.random() < 0.5]
     places: list[Coordinate] = []
     while len(places) < count:
@@ -51,7 +51,7 @@ def ask_all(world: World, count: int, random: Random) -> list[Asked]:
 
 
 def _ask(world: World, place: Coordinate, random: Random) -> Asked:
-    """A question that means the cell at ``place``: its text, or a fact of its passage."""
+    """Ask for the cell at ``place``: its text, or a fact of its passage."""
     entity = world.entities.get(place)
     if entity is not None and random.random() < 0.7:
         return _ask_fact(world, place, entity, random)
@@ -64,7 +64,7 @@ def _ask_text(world: World, place: Coordinate, random: Random) -> Asked:
     phrase, way = _name_row(world, place, _TO_KEY if is_key else _TO_CELL, random)
     question = random.choice(_KEY_QUESTIONS if is_key else world.columns[c].asks).format(x=phrase)
     reasoning = "lookup" if way in ("name", "column") else "two_hop"
-    # The key's own passage tells the fact: the answer stands in the very cell that is described.
+    # The key's own passage states the fact: the described cell is the answer.
     return Asked(question, world.rows[row][c], place, "passage" if is_key and way == "key_fact" else reasoning)
 
 
@@ -85,7 +85,7 @@ def _fact_question(fact: Fact, phrase: str, random: Random) -> str:
 
 
 def _name_row(world: World, target: Coordinate, ways: dict[Way, float], random: Random) -> tuple[str, Way]:
-    """A noun phrase for the row of ``target`` that does not use the target itself."""
+    """Return a noun phrase for the row of ``target`` that does not use the target itself."""
     row, key = target[0], world.key
     others = [c for c in range(len(world.columns)) if c not in (target[1], key)]
     usable = {
@@ -102,7 +102,8 @@ def _name_row(world: World, target: Coordinate, ways: dict[Way, float], random: 
     pronoun = "who" if world.domain.key.value == "person" else "that"
     noun = f"the {world.domain.key.noun}"
     if way == "column":
-        return f"{noun} {pronoun} {_predicate(world.columns[c], world.rows[row][c], random)}", way
+        predicate = random.choice(world.columns[c].predicates).format(v=world.rows[row][c])
+        return f"{noun} {pronoun} {predicate}", way
     entity = world.entities[row, c]
     fact = random.choice(entity.told)
     predicate = random.choice(fact.predicates).format(v=entity.values[fact])
@@ -110,10 +111,6 @@ def _name_row(world: World, target: Coordinate, ways: dict[Way, float], random: 
     return f"{noun} {link} {predicate}", way
 
 
-def _predicate(column: Column, value: str, random: Random) -> str:
-    return random.choice(column.predicates).format(v=value)
-
-
 def _relation(column: Column) -> str:
-    """What the linked cell is to its row: "director" of a film, "nearest town" of a mountain."""
+    """Return the relation of a linked cell to its row: "director" of a film, "nearest town" of a mountain."""
     return column.headers[0].lower()

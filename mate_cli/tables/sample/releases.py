@@ -1,4 +1,4 @@
-"""The sample in other layouts, for trials of other tasks: SQA, WikiTableQuestions, TabFact, tables to pre-train on."""
+"""Write the sample in other layouts, to try other tasks: SQA, WikiTableQuestions, TabFact, pre-training tables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WTQ = {"train": "random-split-1-train", "dev": "random-split-1-dev", "test": "p
 _TABFACT = {"train": "train", "dev": "val", "test": "test"}
 
 Lookups = dict[str, list[Example]]
-"""By table, the questions that one cell of it answers."""
+"""Table id -> the questions that one of its cells answers."""
 
 
 def write_releases(folder: Path) -> None:
-    """Write ``sqa``, ``wtq``, ``tabfact`` and ``tables`` below the folder of a sample; the same for the same sample.
+    """Write ``sqa``, ``wtq``, ``tabfact`` and ``tables`` below the folder of a sample, always the same for the same.
 
     Raises:
         OSError: ``folder`` cannot be written.
@@ -39,21 +39,21 @@ def write_releases(folder: Path) -> None:
 
 
 def _lookups(folder: Path, split: str) -> Lookups:
-    found: Lookups = {}
+    lookups: Lookups = {}
     for example in read_split(folder, split).examples:
         if example.reasoning == "lookup" and _cell(example)[2] == (example.answers or ("",))[0]:
-            found.setdefault(example.table.id, []).append(example)
-    return found
+            lookups.setdefault(example.table.id, []).append(example)
+    return lookups
 
 
 def _cell(example: Example) -> tuple[int, int, str]:
-    """The cell that answers: row, column, text."""
+    """Return row, column and text of the answer cell."""
     ((row, column),) = example.candidates
     return row, column, example.table.rows[row][column].text
 
 
 def _write_sqa(folder: Path, name: str, lookups: Lookups) -> None:
-    """The questions on a table are one conversation."""
+    """Write the questions about a table as one conversation."""
     lines: list[Sequence[Any]] = [
         ("id", "annotator", "position", "question", "table_file", "answer_coordinates", "answer_text")
     ]
@@ -77,13 +77,13 @@ def _write_wtq(folder: Path, name: str, lookups: Lookups) -> None:
 
 
 def _write_tabfact(folder: Path, name: str, lookups: Lookups) -> None:
-    """Of each look-up a statement that holds, and one with the value of another row."""
+    """Write for each look-up a true statement, and a false one with the value of another row."""
     statements: dict[str, list[Any]] = {}
     for table, examples in lookups.items():
-        own = examples[0].table
-        _write_csv(folder / "data" / "all_csv" / f"{table}.csv", _rows(own), delimiter="#")
-        told = [pair for example in examples for pair in _statements(own, example.candidates[0])]
-        statements[f"{table}.csv"] = [[text for text, _ in told], [label for _, label in told], own.title]
+        content = examples[0].table
+        _write_csv(folder / "data" / "all_csv" / f"{table}.csv", _rows(content), delimiter="#")
+        labelled = [pair for example in examples for pair in _statements(content, example.candidates[0])]
+        statements[f"{table}.csv"] = [[text for text, _ in labelled], [label for _, label in labelled], content.title]
     _write_json(folder / "tokenized_data" / f"{name}_examples.json", statements)
     _write_json(folder / "data" / f"{name}_id.json", list(statements))
 
@@ -99,7 +99,7 @@ def _statements(table: Table, place: Coordinate) -> Iterator[tuple[str, int]]:
 
 
 def _write_tables(source: Path, target: Path) -> None:
-    """The sample's tables, their passages with a sentence more that names two cells of a row, as Wikipedia's do."""
+    """Write the sample's tables, with an added sentence per passage that names two cells of a row."""
     for file in sorted((source / "tables_tok").glob("*.json")):
         table = json.loads(file.read_text(encoding="utf-8"))
         passages = json.loads((source / "request_tok" / file.name).read_text(encoding="utf-8"))

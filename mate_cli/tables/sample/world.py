@@ -1,4 +1,4 @@
-"""One generated table with the entities behind its linked cells and what their passages tell."""
+"""Generate one table with the entities of its linked cells and their passages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mate_cli.tables.table import Coordinate
 
 @dataclass(frozen=True)
 class Entity:
-    """What a linked cell stands for.
+    """The entity of a linked cell.
 
     Attributes:
-        values: what is true of it; told: the facts that its passage tells, nearly always all of them.
+        values: fact -> its value; told: facts in its passage, nearly always all of them.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Entity:
 
 @dataclass
 class World:
-    """A table before it is written: columns, cell texts, and entities by cell."""
+    """A generated table: columns, cell texts, and entities by cell."""
 
     domain: Domain
     columns: list[Column]
@@ -41,7 +41,7 @@ class World:
 
 
 def build_world(domain: Domain, names: Names, random: Random, quiet: bool = False) -> World:
-    """5 or 6 rows, 4 or 5 columns; with ``quiet``, the passage of one row keeps a fact to itself."""
+    """Generate 5 or 6 rows and 4 or 5 columns; with ``quiet``, the passage of one row omits a fact."""
     columns = [domain.key, *domain.columns]
     if random.random() < 0.3:
         columns.remove(random.choice(domain.columns[1:]))
@@ -56,7 +56,7 @@ def build_world(domain: Domain, names: Names, random: Random, quiet: bool = Fals
 
 
 def _entity(world: World, place: Coordinate, quiet: bool, names: Names, random: Random) -> Entity:
-    """The facts in any order among sentences that answer nothing; some name another row's entity."""
+    """Write the facts in random order among filler sentences; some of these name another row's entity."""
     row, c = place
     column, name = world.columns[c], world.rows[row][c]
     values = {fact: names.one(fact.value) for fact in column.facts}

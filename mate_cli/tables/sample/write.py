@@ -1,4 +1,4 @@
-"""Builds the pages and questions of the sample and writes them in HybridQA's layout."""
+"""Generate the tables, passages and questions of the sample and write them in HybridQA's layout."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ _MOST_CANDIDATES = 4
 
 @dataclass(frozen=True)
 class _Page:
-    """A table as it is written, with the passages it links to."""
+    """A table with its linked passages."""
 
     table: Table
     passages: dict[str, str]
 
 
 def write_sample(folder: Path, seed: int = 0) -> None:
-    """Write train, dev and test below ``folder``: about 1,050, 170 and 170 questions, the same for a seed.
+    """Write train, dev and test below ``folder``: about 1,050, 170 and 170 questions, the same for the same seed.
 
-    No name of a table or passage occurs in two tables, so the splits share no entity. test.json is blind as
-    in the release; test.traced.json holds its answers. Beside it stand the look-ups in other layouts
-    (``releases``).
+    No name occurs in two tables, so the splits share no entity. test.json is blind as in the release; test.traced.json
+    has its answers. The look-ups are also written in other layouts (``releases``).
 
     Raises:
         OSError: ``folder`` cannot be written.
@@ -73,25 +72,25 @@ def _page(world: World, table_id: str, region: str) -> _Page:
 
 
 def _entries(page: _Page, asked: Iterable[Asked]) -> Iterator[dict[str, Any]]:
-    """Questions as the release writes them, without those asked twice or answered in too many cells."""
+    """Yield questions in the release's format, without duplicates and those with too many candidates."""
     finder, seen = AnswerFinder(page.table, page.passages), set()
-    for one in asked:
-        match = finder.find(one.answer)
-        if one.question in seen or not _means(one.place, match):
+    for item in asked:
+        match = finder.find(item.answer)
+        if item.question in seen or not _is_answerable(item.place, match):
             continue
-        seen.add(one.question)
+        seen.add(item.question)
         yield {
-            "question_id": hashlib.sha256(f"{page.table.id} {one.question}".encode()).hexdigest()[:16],
-            "question": one.question,
+            "question_id": hashlib.sha256(f"{page.table.id} {item.question}".encode()).hexdigest()[:16],
+            "question": item.question,
             "table_id": page.table.id,
-            "answer-text": one.answer,
+            "answer-text": item.answer,
             "question_postag": "",
             "answer-node": _nodes(page, match),
-            "reasoning": "ambiguous" if len(match.candidates) > 1 else one.reasoning,
+            "reasoning": "ambiguous" if len(match.candidates) > 1 else item.reasoning,
         }
 
 
-def _means(place: Coordinate | None, match: AnswerMatch) -> bool:
+def _is_answerable(place: Coordinate | None, match: AnswerMatch) -> bool:
     if place is None:
         return not match.candidates
     return place in match.candidates and len(match.candidates) <= _MOST_CANDIDATES
@@ -123,7 +122,7 @@ def _write_page(folder: Path, page: _Page) -> None:
 
 
 def _write_questions(folder: Path, split: str, entries: list[dict[str, Any]]) -> None:
-    """The traced file with everything, and the plain one: without nodes, and without answers for test."""
+    """Write the traced file with everything, and the plain one without nodes, and without answers for test."""
     hidden = {"answer-node", "reasoning"} | ({"answer-text"} if split == "test" else set())
     plain = [{key: value for key, value in entry.items() if key not in hidden} for entry in entries]
     _write_json(folder / "released_data" / f"{split}.traced.json", entries)
