@@ -1,4 +1,4 @@
-"""Does what is kept of a candidate cell still contain the answer, and where? (design.md section 5)"""
+"""Find answers in the encoded tokens of candidate cells, after truncation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mate_cli.tables.table import Example
 
 
 class AnswerSearch:
-    """Looks for the answers of a list of examples among the kept tokens of their candidate cells.
+    """Finds the answers of examples in the kept tokens of their candidate cells.
 
-    Answers and cells are compared as the words that their pieces spell, without ASCII punctuation and
-    articles, as for candidates (spec 4.2); the answer's words must be neighbours in one cell.
+    Answers and cells are compared as the words that their pieces spell, without ASCII punctuation and articles, as for
+    candidates (docs/notes.md, note 17); the words of an answer must be consecutive in one cell.
 
     Args:
-        number: gives the number of a text among those that will be tokenised.
+        number: returns the number of a text among the texts to tokenize.
     """
 
     def __init__(self, examples: Sequence[Example], number: Callable[[str], int]) -> None:
@@ -28,7 +28,7 @@ class AnswerSearch:
         ]
 
     def finds(self, example: int, features: Features, pieces: Pieces, tokenizer: CellTokenizer) -> bool:
-        """Whether some candidate cell of this example keeps some answer."""
+        """Return whether a candidate cell of this example still contains an answer."""
         answers = [tokenizer.words(pieces.of(answer)) for answer in self._answers[example]]
         if not answers:
             return False
@@ -36,33 +36,32 @@ class AnswerSearch:
         return any(_contains(cell, answer) for answer in answers for cell in cells)
 
     def first_span(self, example: int, features: Features, pieces: Pieces, tokenizer: CellTokenizer) -> tuple[int, int]:
-        """First and last token of the first answer in a candidate cell (paper section 5.2, checklist 42).
+        """Return the first and last token of the first answer in a candidate cell (paper section 4.2).
 
-        A span has the pieces of an answer and whole words: unlike the release's (spec 1.4), which finds the answer
-        "in" in "inn" where that is "in ##n".
+        A span consists of whole words, unlike in the release (docs/notes.md, note 18).
         """
-        found = []
+        spans = []
         for answer in self._answers[example]:
-            wanted = pieces.of(answer)
-            starts = _occurrences(features, wanted, tokenizer)
-            found += [(start, start + len(wanted) - 1) for start in starts[:1].tolist()]
-        return min(found, default=NO_SPAN)
+            ids = pieces.of(answer)
+            starts = _occurrences(features, ids, tokenizer)
+            spans += [(start, start + len(ids) - 1) for start in starts[:1].tolist()]
+        return min(spans, default=NO_SPAN)
 
 
-def _occurrences(features: Features, wanted: np.ndarray, tokenizer: CellTokenizer) -> np.ndarray:
-    """Where pieces stand as whole words inside one candidate cell: their first tokens, ascending."""
-    if len(wanted) > len(features):
+def _occurrences(features: Features, ids: np.ndarray, tokenizer: CellTokenizer) -> np.ndarray:
+    """Return the first tokens, ascending, of the places where ``ids`` are whole words inside one candidate cell."""
+    if len(ids) > len(features):
         return np.zeros(0, dtype=np.int64)
-    same = (np.lib.stride_tricks.sliding_window_view(features.input_ids, len(wanted)) == wanted).all(axis=1)
+    same = (np.lib.stride_tricks.sliding_window_view(features.input_ids, len(ids)) == ids).all(axis=1)
     first = np.flatnonzero(same & (features.labels[: len(same)] > 0))
-    last = first + len(wanted) - 1
+    last = first + len(ids) - 1
     one_cell = (features.row[first] == features.row[last]) & (features.column[first] == features.column[last])
     ends_word = ~tokenizer.is_continuation(np.append(features.input_ids, tokenizer.sep)[last + 1])
     return first[one_cell & ends_word]
 
 
 def _candidate_pieces(features: Features) -> list[np.ndarray]:
-    """The kept ids of each candidate cell."""
+    """Return the kept ids of each candidate cell."""
     places = np.flatnonzero(features.labels)
     row, column = features.row[places], features.column[places]
     starts = np.flatnonzero((np.diff(row) != 0) | (np.diff(column) != 0)) + 1
@@ -70,6 +69,6 @@ def _candidate_pieces(features: Features) -> list[np.ndarray]:
 
 
 def _contains(cell: str, answer: str) -> bool:
-    wanted = normalise(answer)
-    # Where nothing is left of an answer ("The"), its candidates are the cells that read exactly so.
-    return f" {wanted} " in f" {normalise(cell)} " if wanted else answer == cell
+    normal = normalise(answer)
+    # An answer that normalizes to "" ("The") has as candidates the cells with exactly its text.
+    return f" {normal} " in f" {normalise(cell)} " if normal else answer == cell

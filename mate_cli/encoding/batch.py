@@ -1,4 +1,4 @@
-"""Packed batches: examples one after another without padding, with the plan of their attention."""
+"""Packed batches: examples concatenated without padding, with the plan of their attention."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from torch import Tensor
 from mate_cli.attention import Layout, Plan, Planner
 from mate_cli.encoding.features import TOKEN_TYPES
 
-_PAD = 0  # in every vocabulary of BERT
-_OF_EXAMPLES = ("label", "answer_value", "answer_span", "first")
-_OF_CELLS = ("cell_document", "cell_row", "cell_column", "is_candidate", "cell_value")
-_OF_MASKED = ("masked", "target")
+_PAD = 0  # in every BERT vocabulary
+_EXAMPLE_TENSORS = ("label", "answer_value", "answer_span", "first")
+_CELL_TENSORS = ("cell_document", "cell_row", "cell_column", "is_candidate", "cell_value")
+_MASKED_TENSORS = ("masked", "target")
 
 
 @dataclass(frozen=True)
@@ -25,24 +25,24 @@ class Batch:
 
     Attributes:
         input_ids: int64 ``[tokens]``.
-        token_types: int64 ``[tokens, 7]`` in the order of ``TOKEN_TYPES``; rows and columns unclamped.
+        token_types: int64 ``[tokens, 7]`` in the order of ``TOKEN_TYPES``; rows and columns are not clamped.
         positions: int64 ``[tokens]``.
-        document: int64 ``[tokens]``, which example of the batch.
-        cell: int64 ``[tokens]``, which of the batch's body cells; -1 in questions, headers and histogram rows.
+        document: int64 ``[tokens]``, number of the example in the batch.
+        cell: int64 ``[tokens]``, number of the body cell in the batch; -1 in questions, headers and histogram rows.
         cell_document, cell_row, cell_column: int64 ``[cells]``; rows and columns of the body from 0.
         is_candidate: bool ``[cells]``.
-        cell_value: float32 ``[cells]``, the cell's number; NaN where it has none.
-        answer_value: float32 ``[examples]``, the answer as a number; NaN where it is none or not known.
-        label: int64 ``[examples]``, 1 entailed, 0 refuted, -1 where there is none.
-        first: int64 ``[examples]``, the first token of each.
-        answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 where not known.
-        characters: int64 ``[tokens, 2]``, the characters of each token's word in the text of its cell; rows without
-            spans have none, ``[0, 2]``.
-        masked: int64 ``[masked]``, the tokens of this batch that are to be predicted; target: what they were, likewise;
-            both empty in rows of other tasks; num_masked: how many they are.
-        ids: the ids of the examples.
-        plan: what the attention backend needs.
-        texts: the text of each cell, ``[cells]``, and answers, those of each example; empty where rows have no spans.
+        cell_value: float32 ``[cells]``, the cell's number; NaN if it has none.
+        answer_value: float32 ``[examples]``, the answer as a number; NaN if it is not one, or unknown.
+        label: int64 ``[examples]``, 1 entailed, 0 refuted, -1 for questions.
+        first: int64 ``[examples]``, first token of each example.
+        answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 if unknown.
+        characters: int64 ``[tokens, 2]``, characters of each token's word in the text of its cell; ``[0, 2]`` for rows
+            without spans.
+        masked: int64 ``[masked]``, the tokens of this batch to predict; target: int64 ``[masked]``, their original ids;
+            both empty in other tasks; num_masked: their number.
+        ids: ids of the examples.
+        plan: input of the attention backend.
+        texts: text of each cell, ``[cells]``; answers: answers of each example; both empty for rows without spans.
     """
 
     input_ids: Tensor
@@ -70,32 +70,32 @@ class Batch:
 
     @property
     def encoder_inputs(self) -> dict[str, Any]:
-        """What every model reads, by the names of its arguments; what its head needs comes beside it."""
+        """Arguments of every model, by name, without those of its head."""
         return {name: getattr(self, name) for name in ("input_ids", "token_types", "positions", "plan")}
 
     @property
     def text(self) -> Tensor:
-        """The document of each token of a text, int64 ``[tokens]``; -1 in tables and where [PAD] fills up."""
+        """The document of each token of a question, int64 ``[tokens]``; -1 in tables and at [PAD]."""
         return torch.where((self.token_types[:, 0] == 0) & (self.input_ids != _PAD), self.document, -1)
 
     def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
-        """The same batch on another device."""
+        """Move the batch to a device."""
         moved: dict[str, Any] = {name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()}
         return replace(self, plan=self.plan.to(device), **moved)
 
     def on_host(self) -> Self:
-        """The same batch where it is read with a prediction: in main memory, without what fills it up; not its plan.
+        """Move the batch to main memory, without its filler, to read it beside predictions; the plan does not move.
 
-        Scores of a filled-up batch have more at their end than this one has cells, examples and masked tokens.
+        Scores of a batch with filler are longer than this batch: ignore their ends.
         """
         host: dict[str, Any] = {name: value.cpu() for name, value in self._tensors()}
         examples, cells = len(self.ids), int((host["cell_document"] < len(self.ids)).sum())
-        for length, names in ((examples, _OF_EXAMPLES), (cells, _OF_CELLS), (self.num_masked, _OF_MASKED)):
+        for length, names in ((examples, _EXAMPLE_TENSORS), (cells, _CELL_TENSORS), (self.num_masked, _MASKED_TENSORS)):
             host.update({name: host[name][:length] for name in names})
         return replace(self, **host)
 
     def pin_memory(self) -> Self:
-        """The same batch in page-locked memory; the data loader calls this."""
+        """Copy the batch to page-locked memory; called by the data loader."""
         pinned: dict[str, Any] = {name: value.pin_memory() for name, value in self._tensors()}
         return replace(self, plan=self.plan.pin_memory(), **pinned)
 
@@ -105,35 +105,37 @@ class Batch:
 
 
 def layout_of(rows: Sequence[Mapping[str, Any]]) -> Layout:
-    """The layout of rows as ``row_of`` gives them, packed in their order."""
+    """Return the layout of packed rows (``encode.row_of``)."""
     document = np.repeat(np.arange(len(rows)), [len(row["input_ids"]) for row in rows])
     row, column, segment = (_joined(rows, name).astype(np.int64) for name in ("row", "column", "segment"))
     return Layout(document, row, column, segment)
 
 
 class Collator:
-    """Rows of the cache to a ``Batch``; runs, with the planning, in the workers of the data loader.
+    """Converts rows of the cache to a ``Batch``; runs, with the planning, in the workers of the data loader.
 
     Args:
-        planner: makes the plan that the model's attention takes.
+        planner: makes the plan of the model's attention.
     """
 
     def __init__(self, planner: Planner) -> None:
         self.planner = planner
 
     def layout(self, rows: Sequence[Mapping[str, Any]]) -> Layout:
-        """What the planner sees of the rows."""
+        """Return the layout of the rows for the planner."""
         return layout_of(rows)
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> Batch:
-        """Concatenate rows as ``row_of`` gives them, one or more."""
+        """Concatenate one or more rows (``encode.row_of``)."""
         lengths = [len(row["input_ids"]) for row in rows]
+        starts = np.cumsum([0, *lengths[:-1]])
         document = np.repeat(np.arange(len(rows)), lengths)
         types = np.empty((len(document), len(TOKEN_TYPES)), dtype=np.int64)
         for number, name in enumerate(TOKEN_TYPES):
             types[:, number] = _joined(rows, name)
         segment, column, row = types[:, 0], types[:, 1], types[:, 2]
         cell, first = _number_cells(document, row, column, segment)
+        masked, target = _masked(rows, starts)
         return Batch(
             input_ids=torch.from_numpy(_joined(rows, "input_ids").astype(np.int64)),
             token_types=torch.from_numpy(types),
@@ -144,16 +146,16 @@ class Collator:
             cell_row=torch.from_numpy(row[first] - 1),
             cell_column=torch.from_numpy(column[first] - 1),
             is_candidate=torch.from_numpy(_joined(rows, "labels")[first] > 0),
-            # Truncation leaves every cell its first word: the cells here are all of the kept columns, row-major.
+            # Truncation keeps the first word of every cell, so these are all cells of the kept columns, row-major.
             cell_value=torch.from_numpy(_joined(rows, "cell_value").astype(np.float32)),
             answer_value=torch.tensor([float(row["answer_value"]) for row in rows]),
             label=torch.tensor([int(row["label"]) for row in rows]),
-            first=torch.from_numpy(_starts(lengths)),
-            answer_span=torch.from_numpy(_answer_spans(rows, lengths)),
+            first=torch.from_numpy(starts),
+            answer_span=torch.from_numpy(_answer_spans(rows, starts)),
             characters=torch.from_numpy(_characters(rows)),
-            masked=torch.from_numpy(_masked(rows, lengths)),
-            target=torch.from_numpy(_targets(rows)),
-            num_masked=sum(len(row.get("target", ())) for row in rows),
+            masked=torch.from_numpy(masked),
+            target=torch.from_numpy(target),
+            num_masked=len(target),
             ids=[str(row["id"]) for row in rows],
             plan=self.planner(self.layout(rows)),
             texts=[str(text) for row in rows for text in row.get("texts", ())],
@@ -161,17 +163,12 @@ class Collator:
         )
 
 
-def _starts(lengths: Sequence[int]) -> np.ndarray:
-    return np.cumsum([0, *lengths[:-1]])
-
-
 def _joined(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
     return np.concatenate([np.asarray(row[name]) for row in rows])
 
 
-def _answer_spans(rows: Sequence[Mapping[str, Any]], lengths: Sequence[int]) -> np.ndarray:
+def _answer_spans(rows: Sequence[Mapping[str, Any]], starts: np.ndarray) -> np.ndarray:
     spans = np.array([(row.get("span_first", -1), row.get("span_last", -1)) for row in rows], dtype=np.int64)
-    starts = _starts(lengths)
     return np.where(spans >= 0, spans + starts[:, None], -1)
 
 
@@ -181,20 +178,18 @@ def _characters(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
     return np.stack([_joined(rows, "char_start"), _joined(rows, "char_end")], axis=1).astype(np.int64)
 
 
-def _masked(rows: Sequence[Mapping[str, Any]], lengths: Sequence[int]) -> np.ndarray:
-    starts = _starts(lengths)
-    own = [np.asarray(row.get("masked", ()), dtype=np.int64) + start for row, start in zip(rows, starts, strict=True)]
-    return np.concatenate(own)
-
-
-def _targets(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    return np.concatenate([np.asarray(row.get("target", ()), dtype=np.int64) for row in rows])
+def _masked(rows: Sequence[Mapping[str, Any]], starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the masked tokens of the batch and their targets, int64 ``[masked]``; empty in other tasks."""
+    if "masked" not in rows[0]:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    masked = [np.asarray(row["masked"], np.int64) + start for row, start in zip(rows, starts, strict=True)]
+    return np.concatenate(masked), _joined(rows, "target").astype(np.int64)
 
 
 def _number_cells(
     document: np.ndarray, row: np.ndarray, column: np.ndarray, segment: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The body cell of each token, -1 where none, and the first token of each body cell.
+    """Return the body cell of each token, -1 if none, and the first token of each body cell.
 
     The tokens of a cell are neighbours, and no two neighbouring cells share row, column and document.
     """

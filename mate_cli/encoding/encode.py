@@ -1,4 +1,4 @@
-"""Examples to features: expand, tokenise every distinct text once, prune, linearise, cut, label."""
+"""Encode examples: expand cells, tokenize each distinct text once, prune, linearize, cut, label."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from mate_cli.tables.columns import ColumnValues, column_values
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tables.values import find_values
 
-_OF_VALUES = ("column_rank", "inv_column_rank", "numeric_relation")
+_VALUE_ARRAYS = ("column_rank", "inv_column_rank", "numeric_relation")
 
 
 def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions) -> list[Encoded]:
-    """Encode examples, in order; fastest where those that share a ``Table`` object come in one call.
+    """Encode examples, in order; examples that share a ``Table`` object are fastest in one call.
 
-    An example that does not fit at one word a cell gets a ``TooLarge``; nothing is raised for it.
+    An example that does not fit at one word per cell gets a ``TooLarge``; nothing is raised.
     """
     texts = _TextNumbers()
     questions = [texts.number(example.question) for example in examples]
@@ -35,20 +35,21 @@ def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: Encod
     pruner = ColumnPruner(list(texts.by_text), pieces, options) if options.prune == "hem" else None
     encoded = []
     for number, example in enumerate(examples):
-        text = _place(example, questions[number], tables[number], values.get(id(example.table)))
+        text = _table_text(example, questions[number], tables[number], values.get(id(example.table)))
         text = pruner.pruned(text, example) if pruner else text
         outcome, full_length = linearize(text, pieces, tokenizer, options)
-        found = isinstance(outcome, Features) and search.finds(number, outcome, pieces, tokenizer)
-        span = NO_SPAN
-        if options.spans and isinstance(outcome, Features):
-            span = search.first_span(number, outcome, pieces, tokenizer)
+        has_answer, span = False, NO_SPAN
+        if isinstance(outcome, Features):
+            has_answer = search.finds(number, outcome, pieces, tokenizer)
+            if options.spans:
+                span = search.first_span(number, outcome, pieces, tokenizer)
         pruned = 0 if text.kept is None else int((~text.kept).sum())
-        encoded.append(Encoded(outcome, full_length, found, span, pruned))
+        encoded.append(Encoded(outcome, full_length, has_answer, span, pruned))
     return encoded
 
 
 def row_of(example: Example, features: Features) -> dict[str, Any]:
-    """What batches are made of, and a row of the cache: the arrays of an example and what is known of it."""
+    """Return a row of the cache, which batches are made of: the arrays of an example and its targets."""
     return {
         "id": example.id,
         "subset": example.subset,
@@ -64,7 +65,7 @@ def row_of(example: Example, features: Features) -> dict[str, Any]:
 
 
 def reading_row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
-    """``row_of``, and what a reader needs besides: the answers, where they stand, the texts that spans are cut from."""
+    """Return ``row_of`` with the answers, their span, and the texts and characters of spans, for a reader."""
     characters = encoded.features.characters
     assert characters is not None, "encoded without spans"
     first, last = encoded.answer_span
@@ -79,7 +80,7 @@ def reading_row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
 
 
 class _TextNumbers:
-    """Numbers distinct texts in the order in which they come."""
+    """Numbers distinct texts in order of first appearance."""
 
     def __init__(self) -> None:
         self.by_text: dict[str, int] = {}
@@ -92,7 +93,7 @@ class _TextNumbers:
 
 
 def _table_texts(examples: Sequence[Example], options: EncodingOptions) -> list[list[str]]:
-    """The cell texts of each example, header first; examples of one table object share its TF-IDF fit."""
+    """Return the cell texts of each example, header first; examples of one table object share its TF-IDF fit."""
     by_table: dict[tuple[int, int], list[int]] = {}
     for number, example in enumerate(examples):
         by_table.setdefault((id(example.table), id(example.passages)), []).append(number)
@@ -103,29 +104,29 @@ def _table_texts(examples: Sequence[Example], options: EncodingOptions) -> list[
 
 
 def _texts_of_table(examples: list[Example], options: EncodingOptions) -> list[list[str]]:
-    """The cell texts of examples about one table."""
+    """Return the cell texts of examples about one table."""
     table, passages = examples[0].table, examples[0].passages
     last = histogram_row(table) if options.histogram_row and options.input != "passages" else []
     if options.input == "table" or not passages or options.sentences == 0:
         return [expand(table, {}, (), options.input) + last] * len(examples)
     if options.sentences is None:
         by_link = sentences_by_link(passages)
-        every = [sentence for own in by_link.values() for sentence in own]
-        return [expand(table, by_link, every, options.input) + last] * len(examples)
+        sentences = [sentence for passage in by_link.values() for sentence in passage]
+        return [expand(table, by_link, sentences, options.input) + last] * len(examples)
     ranker = SentenceRanker(passages)
     chosen = ranker.top([example.question for example in examples], options.sentences)
-    return [expand(table, ranker.by_link, own, options.input) + last for own in chosen]
+    return [expand(table, ranker.by_link, sentences, options.input) + last for sentences in chosen]
 
 
 def _values_by_table(examples: Sequence[Example], options: EncodingOptions) -> dict[int, ColumnValues]:
-    """By the id of the table object; none where the table is not seen (passages), or but one cell of it (a reader)."""
+    """Return values by ``id(table)``; none if the model sees no table (passages) or one cell of it (a reader)."""
     if options.input == "passages" or options.spans:
         return {}
     tables = {id(example.table): example.table for example in examples}
     return {number: column_values(table) for number, table in tables.items()}
 
 
-def _place(example: Example, question: int, cells: np.ndarray, values: ColumnValues | None) -> TableText:
+def _table_text(example: Example, question: int, cells: np.ndarray, values: ColumnValues | None) -> TableText:
     rows, columns = example.table.num_rows, example.table.num_columns
     marks = {"labels": _marked(len(cells), columns, example.candidates)}
     numbers = np.full(rows * columns, np.nan, dtype=np.float32)
@@ -133,21 +134,21 @@ def _place(example: Example, question: int, cells: np.ndarray, values: ColumnVal
         marks["prev_label"] = _marked(len(cells), columns, example.previous)
     if values is not None:
         relations = values.relations(find_values(example.question))
-        by_name = zip(_OF_VALUES, (values.rank, values.inverse_rank, relations), strict=True)
+        by_name = zip(_VALUE_ARRAYS, (values.rank, values.inverse_rank, relations), strict=True)
         marks |= {name: _below_header(body, len(cells)) for name, body in by_name}
         numbers = np.where(np.isfinite(values.numbers), values.numbers, np.nan).ravel()
     return TableText(example.table.id, rows, columns, question, cells, marks, numbers)
 
 
 def _marked(length: int, columns: int, cells: Sequence[Coordinate]) -> np.ndarray:
-    """1 on some body cells, int32 ``[length]``, header first, row-major."""
+    """Return 1 on the given body cells, int32 ``[length]``, header first, row-major."""
     marks = np.zeros(length, dtype=np.int32)
     marks[[(row + 1) * columns + column for row, column in cells]] = 1
     return marks
 
 
 def _below_header(body: np.ndarray, length: int) -> np.ndarray:
-    """What the body's cells have, int32 ``[rows, columns]``, as ``[length]``, with 0 for header and histogram row."""
+    """Flatten values of body cells, int32 ``[rows, columns]``, to ``[length]``, with 0 in header and histogram row."""
     columns = body.shape[1]
     marks = np.zeros(length, dtype=np.int32)
     marks[columns : columns + body.size] = body.ravel()

@@ -1,4 +1,4 @@
-"""What encoding takes and gives: options, the integer arrays of one example, or why there are none."""
+"""Input and output of encoding: options, and the integer arrays of one example or why it has none."""
 
 from __future__ import annotations
 
@@ -19,35 +19,31 @@ TOKEN_TYPES = (
     "inv_column_rank",
     "numeric_relation",
 )
-"""The token-type features in the order of TAPAS's embedding tables (spec 1.5)."""
-
+"""The token types in the order of TAPAS's embedding tables (docs/notes.md, note 4)."""
 
 Pruning = Literal["none", "hem"]
-"""Which columns of a table that does not fit are kept: all, or those nearest to the question."""
+"""Columns to keep of a table that does not fit: all, or those nearest to the question (``pruning``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodingOptions:
-    """How examples become tokens; part of the cache's key.
+    """Options of encoding; part of the cache's key.
 
     Attributes:
-        max_tokens: limit of one example, [CLS] and [SEP] included.
-        sentences: at most how many sentences of the linked passages are added to the table (checklist 28); None:
-            all of them, as where the whole table is read at once.
+        max_tokens: limit of one example, including [CLS] and [SEP].
+        sentences: maximum of sentences of linked passages to add to the table (paper section 4.1); None for all.
         input: ``both`` appends the chosen sentences to the cells that link to them; ``table`` appends none;
-            ``passages`` keeps the header and in each body cell only its chosen sentences.
-        reset_positions: whether positions start again in every cell (checklist 14).
-        max_positions: size of the position table; in cells longer than that its last entry repeats.
-        histogram_row: whether a row of value counts is added at the bottom of the table (checklist 48); not where
-            ``input`` is ``passages``, as it would give the table away.
-        spans: whether rows tell where the answer stands and which characters each token is, for a reader.
-        prune: which columns stay where the table does not fit: ``none`` goes, cells are cut; ``hem``: those nearest to
-            the question (``pruning``).
-        whole_answer: whether the candidate cells are the answer together, so that none is labelled where one is lost
-            with its column; else each is an answer.
+            ``passages`` keeps the header, and in each body cell only its chosen sentences.
+        reset_positions: restart positions in every cell (paper section 3.2).
+        max_positions: size of the position table; its last entry repeats in longer cells.
+        histogram_row: add a row of value counts (``expansion.histogram_row``), unless ``input`` is ``passages``.
+        spans: add the answer's span and the characters of each token, for a reader.
+        prune: if the table does not fit, ``none`` only cuts cells, ``hem`` first drops columns (``pruning``).
+        whole_answer: the candidate cells together are the answer, so none is labelled if one is lost with its column;
+            otherwise each is an answer.
 
     Raises:
-        UserError: a value is out of range, or absolute positions do not reach ``max_tokens``.
+        UserError: a value is out of range, or there are fewer absolute positions than ``max_tokens``.
     """
 
     max_tokens: int = 2048
@@ -76,22 +72,21 @@ class EncodingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """One example: [CLS] question [SEP], header row, body rows. Integer arrays ``[tokens]``, int32, but the last two.
+    """One example: [CLS] question [SEP], header row, body rows. int32 arrays ``[tokens]``, except for the last two.
 
     Attributes:
-        segment: 0 in the question, 1 in the table, 2 in the histogram row, whose cells are no body cells.
-        column, row: 1-based in the table, the header is row 0, both 0 in the question; never clamped.
-        prev_label: 1 on the kept tokens of the cells that answer the question before.
-        column_rank, inv_column_rank: rank of the cell's value among the distinct ones of its column, from the lowest
-            and from the highest, the first 1; 0 where it has none (spec 1.5); never clamped.
-        numeric_relation: how the question's values compare with the cell's: the bits of ``tables.columns``. These
-            three come from the table's own texts, and are 0 where only passages or single cells are read.
+        segment: 0 in the question, 1 in the table, 2 in the histogram row, whose cells are not body cells.
+        column, row: from 1 in the table, the header is row 0, both 0 in the question; never clamped.
+        prev_label: 1 on the tokens of the cells that answer the previous question.
+        column_rank, inv_column_rank: rank of the cell's value among the distinct values of its column, ascending and
+            descending, from 1; 0 without a value; never clamped.
+        numeric_relation: comparison of the question's values with the cell's (bits of ``tables.columns``). These three
+            come from the table's own texts, and are 0 if only passages or single cells are read.
         position: index into the position table.
-        labels: 1 on the kept tokens of candidate cells.
-        cell_value: float32 ``[cells]``, of the body cells that are kept, row-major: the numbers of columns of numbers;
-            NaN where a cell has none, or one that is not finite.
-        characters: int32 ``[tokens, 2]``, first and end, in the text of its cell, of the word that a token is of; 0
-            in questions. Only where the options ask for spans.
+        labels: 1 on the tokens of candidate cells.
+        cell_value: float32 ``[cells]``, numbers of the kept body cells, row-major; NaN without a finite number.
+        characters: int32 ``[tokens, 2]``, start and end, in the text of its cell, of each token's word; 0 in questions;
+            None unless the options ask for spans.
     """
 
     input_ids: np.ndarray
@@ -112,18 +107,18 @@ class Features:
 
 
 ARRAYS: tuple[str, ...] = ("input_ids", *TOKEN_TYPES, "position", "labels")
-"""The names of the integer arrays ``[tokens]`` that all ``Features`` have."""
+"""Names of the integer arrays ``[tokens]`` of all ``Features``."""
 
 NO_SPAN = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    """Why an example cannot be encoded: even one word a cell does not fit.
+    """An example that does not fit at one word per cell.
 
     Attributes:
-        needed: tokens at one word a cell; limit: tokens allowed.
-        question_tokens: of the needed ones, those of the question, with [CLS] and [SEP].
+        needed: tokens at one word per cell; limit: maximum of tokens.
+        question_tokens: tokens of the question, with [CLS] and [SEP].
     """
 
     table_id: str
@@ -133,7 +128,7 @@ class TooLarge:
 
     @property
     def reason(self) -> str:
-        """One line for the user: which table, how many tokens it needs, the limit."""
+        """One line for the user with the table, the tokens needed and the limit."""
         if self.question_tokens > self.limit:
             return (
                 f"the question about table {self.table_id!r} alone has {self.question_tokens} tokens; "
@@ -147,15 +142,15 @@ class TooLarge:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """What became of one example.
+    """The result of encoding one example.
 
     Attributes:
         outcome: the arrays, or why there are none.
-        full_length: tokens before anything was cut.
-        answer_in_input: whether the kept tokens of some candidate cell contain an answer.
-        answer_span: first and last token of the answer where it stands first in a candidate cell; ``NO_SPAN`` where it
-            does not, or where the options ask for no spans.
-        pruned: how many columns are left out.
+        full_length: number of tokens before any cut.
+        answer_in_input: whether the kept tokens of a candidate cell contain an answer.
+        answer_span: first and last token of the first answer in a candidate cell; ``NO_SPAN`` if there is none, or the
+            options ask for no spans.
+        pruned: number of dropped columns.
     """
 
     outcome: Features | TooLarge
@@ -174,8 +169,3 @@ class Encoded:
         if isinstance(self.outcome, TooLarge):
             raise UserError(self.outcome.reason)
         return self.outcome
-
-    @property
-    def tokens_cut(self) -> int:
-        """How many tokens truncation took; 0 where the example is left out."""
-        return 0 if isinstance(self.outcome, TooLarge) else self.full_length - len(self.outcome)

@@ -1,6 +1,6 @@
-"""HEM, heuristic exact match: a table that does not fit keeps the columns nearest to the question (spec 6.1).
+"""Heuristic exact match (HEM): a table that does not fit keeps the columns nearest to the question.
 
-The paper's section 2 says of such choices of columns that they can be combined with its own attention (checklist 61).
+Paper section 2; docs/notes.md, note 8.
 """
 
 from __future__ import annotations
@@ -20,24 +20,22 @@ from mate_cli.tables.text import format_text
 
 
 class ColumnPruner:
-    """Prunes the columns of tables whose texts are numbered among those of a batch.
-
-    What columns share with questions are stems, of header and cells; each column's are found once.
+    """Prunes columns of tables in a batch by the stems that they share with the questions.
 
     Args:
-        texts: of questions and cells; pieces: theirs.
+        texts: the texts of questions and cells; pieces: their pieces.
     """
 
     def __init__(self, texts: Sequence[str], pieces: Pieces, options: EncodingOptions) -> None:
-        self._texts, self._options = texts, options
+        self._options = options
         self._lengths = np.diff(pieces.starts)
-        self._stems_of_text = cache(self._find_stems)
+        self._stems_of_text = cache(lambda number: stems(texts[number]))
         self._stems_of_column: dict[bytes, frozenset[str]] = {}
 
     def pruned(self, text: TableText, example: Example) -> TableText:
-        """The example with the columns named that stay; as it is where all of them fit, or not even one does.
+        """Return the example with the columns to keep; unchanged if all columns fit, or none does.
 
-        Where the answer is several cells together and one of them goes, none is labelled, as in the release.
+        If an answer of several cells loses one, none is labelled, as in the release.
         """
         lengths = self._lengths[text.cells].reshape(-1, max(text.columns, 1)).sum(0)
         budget = self._options.max_tokens - 2 - int(self._lengths[text.question])
@@ -52,10 +50,10 @@ class ColumnPruner:
         return replace(text, kept=kept, marks={**text.marks, **marks})
 
     def _nearest_first(self, text: TableText, example: Example) -> list[int]:
-        """The columns of the answer before first, then those that share most with all questions so far."""
-        asked = stems(" ".join([*example.earlier, example.question]))
+        """Sort columns: those of the previous answer first, then by similarity to all questions so far."""
+        question = stems(" ".join([*example.earlier, example.question]))
         answered = {column for _, column in example.previous}
-        scores = [similarity(self._column(text.cells[c :: text.columns]), asked) for c in range(text.columns)]
+        scores = [similarity(self._column(text.cells[c :: text.columns]), question) for c in range(text.columns)]
         return sorted(range(text.columns), key=lambda column: (column not in answered, -scores[column]))
 
     def _column(self, cells: np.ndarray) -> frozenset[str]:
@@ -64,22 +62,19 @@ class ColumnPruner:
             self._stems_of_column[key] = frozenset().union(*map(self._stems_of_text, cells.tolist()))
         return self._stems_of_column[key]
 
-    def _find_stems(self, number: int) -> frozenset[str]:
-        return stems(self._texts[number])
-
 
 def stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text; that of "EMPTY" where it has none, as in the release."""
+    """Return the stems of the words of a text; of "EMPTY" if it has none, as in the release."""
     return frozenset(map(_stem, format_text(text).split()))
 
 
-def similarity(some: frozenset[str], others: frozenset[str]) -> float:
-    """What two sets share, as a part of what they have together."""
-    return len(some & others) / len(some | others)
+def similarity(first: frozenset[str], second: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two sets."""
+    return len(first & second) / len(first | second)
 
 
 def _fitting(columns: Iterable[int], lengths: np.ndarray, budget: int) -> np.ndarray:
-    """Which columns stay, bool as ``lengths``: in their order each that still fits."""
+    """Keep each column, in order, that still fits; bool as ``lengths``."""
     kept = np.zeros(len(lengths), dtype=bool)
     for column in columns:
         kept[column] = lengths[column] + lengths[kept].sum() <= budget

@@ -1,4 +1,4 @@
-"""What encoding a split came to: how much was cut, what was left out and why, how long the examples are."""
+"""Report on encoding a split: lengths of examples, what was cut, and what was left out and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PERCENTILES = (50, 75, 90, 95, 99, 100)
 
 @dataclass(frozen=True)
 class ExampleReport:
-    """The lengths of one example before and after encoding; ``reason`` says why it is left out, "" where it is not."""
+    """One example before and after encoding; ``reason`` says why it was left out, "" if it was not."""
 
     id: str
     full_length: int
@@ -34,15 +34,14 @@ class EncodingReport:
     """Counts over a split.
 
     Attributes:
-        questions: all of the split; missing_tables: of them, those without a table, which are left out.
-        encoded: rows of the cache; left_out: id -> reason of what does not fit at one word a cell.
-        cut: examples that lost words or columns, tokens_cut: how many tokens they lost together.
-        pruned: of them, those that lost columns; answer_pruned: those that lost all candidate cells so, or one of an
-            answer of several.
+        questions: all questions; missing_tables: those without a table, which are left out.
+        encoded: rows of the cache; left_out: id -> reason, for examples that do not fit at one word per cell.
+        cut: examples that lost words or columns; tokens_cut: tokens that they lost in total.
+        pruned: examples that lost columns; answer_pruned: examples that lost all candidate cells with them, or one cell
+            of an answer of several.
         max_tokens: the limit; fits: examples that fit it uncut.
-        with_candidate, answer_in_input: encoded examples with a candidate cell; with the answer among the
-            kept tokens of one.
-        mean_length: tokens of an encoded example; full_length: percentile -> tokens before cutting.
+        with_candidate: encoded examples with a candidate cell; answer_in_input: those that keep an answer in it.
+        mean_length: mean tokens of an encoded example; full_length: percentile -> tokens before the cut.
     """
 
     questions: int
@@ -62,23 +61,23 @@ class EncodingReport:
 
     @property
     def share_fitting(self) -> float:
-        """Of the questions with a table, those that fit ``max_tokens`` without a cut (checklist 30)."""
+        """Share of the questions with a table that fit ``max_tokens`` uncut (paper section 4.1: 97%)."""
         return self.fits / max(self.questions - self.missing_tables, 1)
 
     @property
     def answer_in_input_rate(self) -> float:
-        """Of all questions of the split, those whose answer a kept candidate cell contains."""
+        """Share of all questions with the answer in a kept candidate cell."""
         return self.answer_in_input / max(self.questions, 1)
 
     def save(self, path: Path) -> None:
-        """Write as JSON, the two rates included."""
+        """Write as JSON, with the two rates."""
         rates = {"share_fitting": self.share_fitting, "answer_in_input_rate": self.answer_in_input_rate}
         content = json.dumps(asdict(self) | rates, indent=2, ensure_ascii=False)
         path.write_text(content + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> EncodingReport:
-        """Read what ``save`` wrote."""
+        """Read a saved report."""
         content = json.loads(path.read_text(encoding="utf-8"))
         return cls(**{name: content[name] for name in cls.__dataclass_fields__})
 

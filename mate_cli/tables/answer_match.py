@@ -37,16 +37,6 @@ class AnswerMatch:
         """All of them, row-major."""
         return tuple(sorted(self.in_text + self.in_passage))
 
-    @property
-    def kind(self) -> str:
-        """The release's class of a question, by the number and location of its candidates."""
-        if self.in_text and self.in_passage:
-            return "table_&_text"
-        if not (self.in_text or self.in_passage):
-            return "no_answer"
-        count = len(self.in_text) or len(self.in_passage)
-        return ("1" if count == 1 else "2+") + ("_in_table" if self.in_text else "_in_text")
-
 
 class AnswerFinder:
     """Finds answers in one table; each text is normalized at most once.

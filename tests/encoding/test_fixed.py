@@ -77,5 +77,5 @@ def test_what_is_too_long_or_too_many_is_refused(tokenizer: CellTokenizer) -> No
     rows = rows_of(tokenizer, 4)
     with pytest.raises(ValueError, match="4 examples for a batch of 3"):
         FixedCollator(PLANNER, SHAPE)(rows)
-    with pytest.raises(ValueError, match="tokens, and the fixed shape has 5"):
+    with pytest.raises(ValueError, match="tokens, the fixed shape 5"):
         FixedCollator(PLANNER, widest_shape(3, 5))(rows[:1])

@@ -91,6 +91,6 @@ def test_it_is_cut_like_the_other_cells(tokenizer: CellTokenizer, limit: int) ->
 
 
 def test_it_has_a_cache_of_its_own(tokenizer: CellTokenizer) -> None:
-    source = SimpleNamespace(files=list)
+    source = SimpleNamespace(fingerprint=str)
     keys = {cache_key(source, tokenizer, EncodingOptions(histogram_row=on)) for on in (False, True)}
     assert len(keys) == 2

@@ -76,19 +76,3 @@ def test_an_answer_of_nothing_but_articles_matches_only_cells_that_read_so() -> 
     assert finder.find("A").candidates == ((0, 0), (2, 0))
     assert finder.find("-").candidates == ((2, 1),)
     assert finder.find(" ").candidates == ()
-
-
-@pytest.mark.parametrize(
-    ("in_text", "in_passage", "kind"),
-    [
-        (0, 0, "no_answer"),
-        (1, 0, "1_in_table"),
-        (2, 0, "2+_in_table"),
-        (0, 1, "1_in_text"),
-        (0, 3, "2+_in_text"),
-        (1, 1, "table_&_text"),
-    ],
-)
-def test_answer_classes(in_text: int, in_passage: int, kind: str) -> None:
-    match = AnswerMatch(tuple((n, 0) for n in range(in_text)), tuple((n, 1) for n in range(in_passage)))
-    assert match.kind == kind
