@@ -1,8 +1,8 @@
-"""The encoded splits on disk: Arrow files, built by several processes, read memory-mapped.
+"""The cache of encoded splits: Arrow files, built by several processes, read memory-mapped.
 
-A folder of the cache is named by a hash of all that decides its content: the bytes of the data files, the
-options, the vocabulary, the code of this package and of ``tables``, the versions of the libraries that split,
-rank and tokenise. It is built under another name and renamed when complete, so what has the name is whole.
+A folder of the cache is named by a hash of everything that decides its content: the bytes of the data files, the
+options, the vocabulary, the code of this package and of ``tables``, the versions of the libraries that split, rank and
+tokenize. It is built under a temporary name and renamed when complete.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class EncodedSplit:
     """An encoded split.
 
     Attributes:
-        dataset: a ``datasets.Dataset``; a row is what ``row_of`` gives, arrays as numpy. Rows are sorted by
-            table id, and within a table as the source has them; what does not fit is not there.
-        report: what was encoded, cut and left out.
-        folder: where it is kept.
-        built: whether this call encoded it, instead of finding it.
+        dataset: a ``datasets.Dataset`` of rows (``encode.row_of``), arrays as numpy, sorted by table id, and within a
+            table as in the source; examples that do not fit are left out.
+        report: counts of what was encoded, cut and left out.
+        folder: its folder in the cache.
+        built: whether this call encoded it.
     """
 
     dataset: Any
@@ -58,19 +58,20 @@ def open_cache(
     processes: int = 1,
     console: Console | None = None,
 ) -> EncodedSplit:
-    """The encoded examples of a source: from the cache where they are there, else encoded into it.
+    """Open the encoded examples of a source, and encode them if they are not in the cache.
 
     Args:
-        tokenizer_folder: holds the vocabulary of the backbone.
-        cache_dir: ``$MATE_CACHE`` or ``~/.cache/mate`` where None.
-        processes: encode in so many; the result does not depend on it.
-        console: where to show progress; None shows none.
+        tokenizer_folder: has the vocabulary of the backbone.
+        cache_dir: None for ``$MATE_CACHE`` or ``~/.cache/mate``.
+        processes: number of processes to encode with; the result does not depend on it.
+        console: shows progress; None shows none.
 
     Raises:
         UserError: data or vocabulary cannot be read, or the cache cannot be written.
     """
     tokenizer = CellTokenizer(tokenizer_folder)
-    folder = _cache_root(cache_dir) / "encoded" / cache_key(source, tokenizer, options)
+    root = Path(cache_dir or os.environ.get("MATE_CACHE") or "~/.cache/mate").expanduser()
+    folder = root / "encoded" / cache_key(source, tokenizer, options)
     built = not folder.is_dir() and _build(folder, source, tokenizer, options, processes, console)
     from datasets import Dataset  # takes seconds to import
 
@@ -79,7 +80,7 @@ def open_cache(
 
 
 def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: EncodingOptions) -> str:
-    """A hash of all that decides the encoded rows."""
+    """Hash everything that decides the encoded rows."""
     libraries = (*_LIBRARIES, _PRUNING_LIBRARY) if options.prune == "hem" else _LIBRARIES
     parts = {
         "data": source.fingerprint(),
@@ -92,13 +93,9 @@ def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: Encoding
 
 
 def code_hash() -> str:
-    """A hash of the code that reads and encodes."""
+    """Hash the code that reads and encodes."""
     package = Path(__file__).parent
     return content_hash(sorted([*package.glob("*.py"), *(package.parent / "tables").rglob("*.py")]))
-
-
-def _cache_root(cache_dir: Path | str | None) -> Path:
-    return Path(cache_dir or os.environ.get("MATE_CACHE") or "~/.cache/mate").expanduser()
 
 
 def _build(
@@ -109,9 +106,11 @@ def _build(
     processes: int,
     console: Console | None,
 ) -> bool:
-    """Encode into the cache; False where another process did so meanwhile."""
+    """Encode into the cache; False if another process did so meanwhile."""
     split = source.read()
-    with _writing(folder, console) as partial, _progress(console) as progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=console, disable=console is None, transient=True)
+    with _writing(folder, console) as partial, progress:
         from mate_cli.encoding.writer import write_rows  # imports pyarrow
 
         if partial is None:
@@ -132,7 +131,7 @@ def _build(
 
 @contextmanager
 def _writing(folder: Path, console: Console | None) -> Iterator[Path | None]:
-    """``made_once`` for a folder of the cache.
+    """Apply ``made_once`` to a folder of the cache.
 
     Raises:
         UserError: it cannot be written.
@@ -140,7 +139,7 @@ def _writing(folder: Path, console: Console | None) -> Iterator[Path | None]:
 
     def waiting() -> None:
         if console is not None:
-            console.print("another process encodes the same; waiting for it")
+            console.print("another process encodes the same data; waiting for it")
 
     try:
         with made_once(folder, waiting) as partial:
@@ -151,8 +150,3 @@ def _writing(folder: Path, console: Console | None) -> Iterator[Path | None]:
             "set paths.cache or MATE_CACHE to a folder with space that you may write to",
             exit_code=1,
         ) from error
-
-
-def _progress(console: Console | None) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=console is None, transient=True)

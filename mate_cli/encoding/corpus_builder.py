@@ -1,4 +1,4 @@
-"""A corpus of tables to shards, by several processes; killed and started again it goes on and ends the same."""
+"""Convert a corpus of tables to shards, with several processes; after a kill the same command resumes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -27,12 +28,11 @@ _REASONS = 3
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """How a corpus becomes shards.
+    """Options of the conversion.
 
     Attributes:
-        held_out: share of the tables for validation (the release's is one in a thousand); at least
-            ``corpus.MIN_HELD_OUT``.
-        files, line_bytes: how much of the corpus is a shard (``Corpus.portions``).
+        held_out: share of the tables for validation, as in the release; at least ``corpus.MIN_HELD_OUT`` tables.
+        files, line_bytes: size of the portion of the corpus in a shard (``Corpus.portions``).
     """
 
     held_out: float = 0.001
@@ -41,7 +41,7 @@ class CorpusOptions:
 
 
 def fingerprint(corpus: Corpus, tokenizer: CellTokenizer, options: CorpusOptions) -> str:
-    """A hash of all that decides the shards."""
+    """Hash everything that decides the shards."""
     parts = repr((corpus.fingerprint, tokenizer.fingerprint, options, code_hash()))
     return hashlib.sha256(parts.encode()).hexdigest()
 
@@ -54,19 +54,19 @@ def build_shards(
     processes: int = 1,
     advance: Callable[[ShardRecord, bool, int], None] = lambda record, is_new, shards: None,
 ) -> Manifest:
-    """Make the shards that are not there yet, each of a portion of the corpus, then the manifest.
+    """Make the missing shards, each of a portion of the corpus, then the manifest.
 
-    No more than a portion for each process is in memory, however large the corpus.
+    Memory holds at most one portion per process.
 
     Args:
-        advance: is told of each shard, whether it was made now or found, and how many there are in all.
+        advance: called for each shard with its record, whether it was made now, and the number of all shards.
 
     Raises:
-        UserError: the folder holds another corpus or cannot be written, no table can be read, or a process was killed.
+        UserError: the folder has another corpus or cannot be written, no table can be read, or a process was killed.
     """
     portions = corpus.portions(options.files, options.line_bytes)
     if not portions:
-        raise UserError(f"{corpus.url}: its files of tables are empty")
+        raise UserError(f"{corpus.url}: all files of tables are empty")
     started = Manifest(corpus.url, fingerprint(corpus, tokenizer, options), tokenizer.fingerprint, len(portions))
     present = _finished(folder, started)
     if present is None:
@@ -74,60 +74,64 @@ def build_shards(
             present = _finished(folder, started)
             if present is None:
                 folder.write_manifest(started)
-                work = _Work(corpus, folder, tokenizer.folder, tokenizer.fingerprint)
-                records = _made(work, portions, processes, advance)
-                present = _completed(started, records)
+                records: dict[int, ShardRecord] = {}
+                for number, record, is_new in _records(_Work(corpus, folder, tokenizer.folder), portions, processes):
+                    records[number] = record
+                    advance(record, is_new, len(portions))
+                present = _completed(started, [records[number] for number in range(len(portions))])
                 present = replace(present, held_out=held_out(folder, present, options.held_out))
                 folder.write_manifest(present)
     return present
 
 
 def _finished(folder: ShardFolder, started: Manifest) -> Manifest | None:
-    """The manifest of the folder where all shards are there."""
+    """Return the manifest of the folder if all shards are complete."""
     present = folder.manifest()
     if present is not None and present.fingerprint != started.fingerprint:
         raise UserError(
-            f"{folder.url} holds shards of another corpus, or made with another vocabulary, other options or another "
-            "version of mate; choose another folder with to=DIR"
+            f"{folder.url} has shards of another corpus, vocabulary, options or version of mate; choose another "
+            "folder with to=DIR"
         )
     return present if present is not None and present.is_complete else None
 
 
 def held_out(folder: ShardFolder, manifest: Manifest, share: float) -> tuple[tuple[int, ...], ...]:
-    """Which tables of each shard are for validation: those whose page has the lowest hashes.
-
-    Tables of one page share their texts, so they are held out together. A table is always on the same side for the
-    same corpus.
-    """
-    hashes = [page_hashes(folder.read(number, manifest.vocabulary).pages) for number in range(manifest.shards)]
-    every = np.concatenate(hashes)
-    chosen = np.split(are_held_out(every, round(share * len(every))), np.cumsum([len(own) for own in hashes])[:-1])
-    return tuple(tuple(np.flatnonzero(own).tolist()) for own in chosen)
+    """Choose the tables of each shard for validation (``corpus.are_held_out``), always the same for a corpus."""
+    by_shard = [page_hashes(folder.read(number, manifest.vocabulary).pages) for number in range(manifest.shards)]
+    hashes = np.concatenate(by_shard)
+    is_held_out = are_held_out(hashes, round(share * len(hashes)))
+    chosen = np.split(is_held_out, np.cumsum([len(shard) for shard in by_shard])[:-1])
+    return tuple(tuple(np.flatnonzero(shard).tolist()) for shard in chosen)
 
 
 @dataclass(frozen=True)
 class _Work:
-    """What a process needs to make shards."""
+    """Makes shards; another process that gets it loads the tokenizer again."""
 
     corpus: Corpus
     folder: ShardFolder
     tokenizer_folder: Path
-    vocabulary: str
+
+    def make(self, number: int, portion: Portion) -> tuple[int, ShardRecord]:
+        """Read a portion, tokenize it and write the shard; return its number and record."""
+        tokenizer = _tokenizer(self.tokenizer_folder)
+        tables, broken = [], list[Broken]()
+        for group in _groups(self.corpus.read(portion)):
+            broken += (entry for entry in group if isinstance(entry, Broken))
+            tables += table_pieces([entry for entry in group if isinstance(entry, CorpusTable)], tokenizer)
+        pieces = sum(len(table.text_ids) + len(table.cell_ids) for table in tables)
+        record = ShardRecord(len(tables), pieces, len(broken), tuple(entry.reason for entry in broken[:_REASONS]))
+        self.folder.write(number, tables, record, tokenizer.fingerprint)
+        return number, record
 
 
-def _made(
-    work: _Work, portions: list[Portion], processes: int, advance: Callable[[ShardRecord, bool, int], None]
-) -> list[ShardRecord]:
-    """Make the shards that are missing; the record of each, in order."""
-    records: dict[int, ShardRecord] = {}
-    for number, record, is_new in _records(work, portions, processes):
-        records[number] = record
-        advance(record, is_new, len(portions))
-    return [records[number] for number in range(len(portions))]
+@lru_cache(maxsize=1)
+def _tokenizer(folder: Path) -> CellTokenizer:
+    return CellTokenizer(folder)
 
 
 def _records(work: _Work, portions: list[Portion], processes: int) -> Iterator[tuple[int, ShardRecord, bool]]:
-    """The record of each shard, as they come, and whether it was made now."""
+    """Make the missing shards; yield each number and record, in any order, and whether the shard was made now."""
     missing = []
     for number, portion in enumerate(portions):
         record = work.folder.record(number)
@@ -136,8 +140,7 @@ def _records(work: _Work, portions: list[Portion], processes: int) -> Iterator[t
         else:
             yield number, record, False
     if processes <= 1 or len(missing) <= 1:
-        maker = _Maker(work)
-        made: Iterable[tuple[int, ShardRecord]] = ((number, maker.make(number, own)) for number, own in missing)
+        made: Iterable[tuple[int, ShardRecord]] = (work.make(number, portion) for number, portion in missing)
     else:
         made = _in_processes(work, missing, processes)
     yield from ((number, record, True) for number, record in made)
@@ -147,48 +150,32 @@ def _in_processes(
     work: _Work, missing: Sequence[tuple[int, Portion]], processes: int
 ) -> Iterator[tuple[int, ShardRecord]]:
     # Not forked: file systems that talk to other machines have threads.
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_start_worker, initargs=(work,))
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=become_worker)
     waiting = iter(missing)
     running: set[Future[tuple[int, ShardRecord]]] = set()
     try:
         while True:
             for number, portion in islice(waiting, 2 * processes - len(running)):
-                running.add(pool.submit(_make_in_worker, number, portion))
+                running.add(pool.submit(work.make, number, portion))
             if not running:
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     except BrokenProcessPool as error:
         raise UserError(
-            "a process was killed, maybe for lack of memory; the same command with fewer workers goes on", 1
+            "a process was killed, maybe for lack of memory; the same command with fewer workers resumes", 1
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-class _Maker:
-    def __init__(self, work: _Work) -> None:
-        self.work, self.tokenizer = work, CellTokenizer(work.tokenizer_folder)
-
-    def make(self, number: int, portion: Portion) -> ShardRecord:
-        """Read a portion, tokenise it, write the shard."""
-        tables, broken = [], list[Broken]()
-        for some in _groups(self.work.corpus.read(portion)):
-            broken += (own for own in some if isinstance(own, Broken))
-            tables += table_pieces([own for own in some if isinstance(own, CorpusTable)], self.tokenizer)
-        pieces = sum(len(own.text_ids) + len(own.cell_ids) for own in tables)
-        record = ShardRecord(len(tables), pieces, len(broken), tuple(own.reason for own in broken[:_REASONS]))
-        self.work.folder.write(number, tables, record, self.work.vocabulary)
-        return record
-
-
-def _groups(found: Iterable[CorpusTable | Broken]) -> Iterator[list[CorpusTable | Broken]]:
-    """Tables to tokenise at once: as many as have so many cells together."""
+def _groups(entries: Iterable[CorpusTable | Broken]) -> Iterator[list[CorpusTable | Broken]]:
+    """Group tables to tokenize at once, by their number of cells."""
     group, cells = list[CorpusTable | Broken](), 0
-    for own in found:
-        group.append(own)
-        if isinstance(own, CorpusTable):
-            cells += own.table.num_rows * own.table.num_columns
+    for entry in entries:
+        group.append(entry)
+        if isinstance(entry, CorpusTable):
+            cells += entry.table.num_rows * entry.table.num_columns
         if cells >= _CELLS_AT_ONCE:
             yield group
             group, cells = [], 0
@@ -196,28 +183,12 @@ def _groups(found: Iterable[CorpusTable | Broken]) -> Iterator[list[CorpusTable 
         yield group
 
 
-_worker: _Maker
-
-
-def _start_worker(work: _Work) -> None:
-    global _worker
-    become_worker()
-    _worker = _Maker(work)
-
-
-def _make_in_worker(number: int, portion: Portion) -> tuple[int, ShardRecord]:
-    return number, _worker.make(number, portion)
-
-
 def _completed(started: Manifest, records: list[ShardRecord]) -> Manifest:
     reasons = tuple(reason for record in records for reason in record.reasons)[:_REASONS]
     tables = tuple(record.tables for record in records)
     broken = sum(record.broken for record in records)
     if not sum(tables):
-        first = (
-            f"none of {broken} tables can be read; the first: {reasons[0]}" if reasons else "there are no tables in it"
-        )
-        raise UserError(f"{started.source}: {first}")
-    return replace(
-        started, tables=tables, pieces=sum(record.pieces for record in records), broken=broken, reasons=reasons
-    )
+        problem = f"none of {broken} tables can be read; the first: {reasons[0]}" if reasons else "no tables in it"
+        raise UserError(f"{started.source}: {problem}")
+    pieces = sum(record.pieces for record in records)
+    return replace(started, tables=tables, pieces=pieces, broken=broken, reasons=reasons)

@@ -1,6 +1,6 @@
-"""An example of masked language modelling: a span of the texts around a table, and as much of it as fits (spec 5.1).
+"""Make examples of masked language modelling: a span of the texts around a table, and as much of the table as fits.
 
-All that is random comes from one ``random.Random``, drawn from in the order of the TAPAS release.
+docs/notes.md, note 20. All random choices come from one ``random.Random``, in the order of the release.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ _GROWS, _BECOMES_MASK, _STAYS = 0.5, 0.8, 0.5
 
 @dataclass(frozen=True, slots=True)
 class MaskingOptions:
-    """How examples are made of tables.
+    """Options of examples.
 
     Attributes:
-        max_tokens: limit of one example, [CLS] and [SEP] included.
-        share: of the tokens, how many are predicted.
-        whole_cells: whether the pieces of a cell are predicted together; else those of a word are.
-        joined_texts: whether the text is a span of all texts, in random order; else the first of them, in random
-            order, that is neither too short nor too long.
-        min_text, max_text: pieces of the text; a span is made whole words at both ends. Where all texts together have
-            fewer, the example takes them as they are (the release leaves the table out).
+        max_tokens: limit of one example, including [CLS] and [SEP].
+        share: share of the tokens to predict.
+        whole_cells: predict the pieces of a cell together; otherwise those of a word.
+        joined_texts: take a span of all texts in random order; otherwise the first text of fitting length.
+        min_text, max_text: limits of the text in pieces; a span is extended to whole words. If all texts together are
+            shorter, the example has all of them.
         reset_positions, max_positions: as in ``EncodingOptions``.
     """
 
@@ -47,10 +46,10 @@ class MaskingOptions:
 
 
 def generator(table: str, seed: int, max_tokens: int, number: int = 0) -> Random:
-    """What an example is drawn with: a function of all that tells it from others.
+    """Return the random generator of an example, a function of everything that identifies the example.
 
     Args:
-        table: id of the table; number: of the example among those of the table.
+        table: id of the table; number: number of the example among those of the table.
     """
     digest = hashlib.sha256(f"{table}_{seed}_{max_tokens}_{number}".encode()).digest()
     return Random(int.from_bytes(digest, "big"))
@@ -59,18 +58,18 @@ def generator(table: str, seed: int, max_tokens: int, number: int = 0) -> Random
 def masked_row(
     pieces: TablePieces, tokenizer: CellTokenizer, options: MaskingOptions, random: Random
 ) -> dict[str, Any]:
-    """An example as ``Collator`` takes it: ``masked`` says which tokens are to be predicted, ``target`` what they were.
+    """Return a row for ``Collator``, with the tokens to predict in ``masked`` and their ids in ``target``.
 
-    A table of which no word fits beside the text is left away.
+    If not even one word per cell fits beside the text, the example has no table.
     """
     text = _text(pieces, tokenizer, options, random)
     head = len(text) + 2
-    source, cell = _Size(pieces, tokenizer, options.max_tokens - head).grown(random)
+    source, cell = _TableGrowth(pieces, tokenizer, options.max_tokens - head).grow(random)
     ids = np.concatenate([[tokenizer.cls], text, [tokenizer.sep], pieces.cell_ids[source]]).astype(np.int32)
     arrays = _arrays(head, cell, pieces, options)
     units = _units(tokenizer.is_continuation(ids), cell, head, options.whole_cells)
-    masked = _chosen(units, max(1, round(options.share * len(ids))), random)
-    arrays["input_ids"] = _replaced(ids, masked, tokenizer, random)
+    masked = _choose(units, max(1, round(options.share * len(ids))), random)
+    arrays["input_ids"] = _replace(ids, masked, tokenizer, random)
     order = np.sort(np.array(masked, dtype=np.int32))
     cells = len(np.unique(cell[cell >= pieces.columns]))
     return arrays | {
@@ -84,22 +83,22 @@ def masked_row(
 
 
 def _text(pieces: TablePieces, tokenizer: CellTokenizer, options: MaskingOptions, random: Random) -> np.ndarray:
-    """The ids of the example's text, with room for [CLS] and [SEP]."""
+    """Choose the ids of the example's text, with room for [CLS] and [SEP]."""
     texts = pieces.texts
     random.shuffle(texts)
     joined = np.concatenate([np.zeros(0, dtype=np.int32), *texts])
     if len(joined) <= options.min_text:
-        found = joined
+        text = joined
     elif options.joined_texts:
-        found = _span(joined, tokenizer.is_continuation(joined), options, random)
+        text = _span(joined, tokenizer.is_continuation(joined), options, random)
     else:
         fitting = (text for text in texts if options.min_text <= len(text) <= options.max_text)
-        found = next(fitting, joined[: _whole_words(tokenizer.is_continuation(joined), options.max_text)])
-    return found[: _whole_words(tokenizer.is_continuation(found), options.max_tokens - 2)]
+        text = next(fitting, joined[: _whole_words(tokenizer.is_continuation(joined), options.max_text)])
+    return text[: _whole_words(tokenizer.is_continuation(text), options.max_tokens - 2)]
 
 
 def _whole_words(continues: np.ndarray, limit: int) -> int:
-    """How many pieces of a text fit ``limit``, as whole words; the limit where not even one word does."""
+    """Return how many pieces of a text fit ``limit`` as whole words; the limit if not even one word fits."""
     end = min(limit, len(continues))
     while 0 < end < len(continues) and continues[end]:
         end -= 1
@@ -107,7 +106,7 @@ def _whole_words(continues: np.ndarray, limit: int) -> int:
 
 
 def _span(ids: np.ndarray, continues: np.ndarray, options: MaskingOptions, random: Random) -> np.ndarray:
-    """A span at random whose ends lie between words."""
+    """Draw a span of whole words."""
     start = random.randint(0, len(ids) - options.min_text)
     while continues[start]:
         start -= 1
@@ -117,17 +116,17 @@ def _span(ids: np.ndarray, continues: np.ndarray, options: MaskingOptions, rando
     return ids[start:end]
 
 
-class _Size:
-    """How many columns and rows of a table, and how many pieces of a cell, an example has; they grow within a budget.
+class _TableGrowth:
+    """Grows the numbers of columns, rows and pieces per cell of an example within a budget of pieces.
 
-    A piece is kept where its word starts before piece ``words`` of the cell, so words stay whole (spec 1.3).
+    A cell keeps the words that start before piece ``words`` of it (docs/notes.md, note 3).
     """
 
     def __init__(self, pieces: TablePieces, tokenizer: CellTokenizer, budget: int) -> None:
         self.budget = budget
         ends = pieces.cell_ends[: (budget + 1) * pieces.columns]  # a row has at least one piece
         lengths = np.diff(ends, prepend=0)
-        # As in the release the header counts as a row here, so the last growth in rows adds none.
+        # As in the release the header counts as a row here, so the last growth in rows adds nothing.
         self.limits = (pieces.columns, len(ends) // pieces.columns, int(lengths.max()))
         self.cell = np.repeat(np.arange(len(ends)), lengths)
         self.row, self.column = np.divmod(self.cell, pieces.columns)
@@ -135,12 +134,12 @@ class _Size:
         continues = tokenizer.is_continuation(pieces.cell_ids[: len(place)])
         self.word_start = np.maximum.accumulate(np.where(continues, 0, place)) - (ends - lengths)[self.cell]
 
-    def grown(self, random: Random) -> tuple[np.ndarray, np.ndarray]:
-        """The pieces that are kept and their cells, int64 ``[kept]``; none where not even one word a cell fits."""
+    def grow(self, random: Random) -> tuple[np.ndarray, np.ndarray]:
+        """Return the kept pieces and their cells, int64 ``[kept]``; none if not even one word per cell fits."""
         size = [1, 1, 1]
-        found = self._kept(*size)
-        if len(found) > self.budget:
-            return found[:0], found[:0]
+        kept = self._kept(*size)
+        if len(kept) > self.budget:
+            return kept[:0], kept[:0]
         while True:
             growing = [axis for axis in range(3) if size[axis] < self.limits[axis]]
             if not growing:
@@ -151,16 +150,16 @@ class _Size:
                 size[axis] += 1
                 more = self._kept(*size)
                 if len(more) > self.budget:
-                    return found, self.cell[found]
-                found = more
-        return found, self.cell[found]
+                    return kept, self.cell[kept]
+                kept = more
+        return kept, self.cell[kept]
 
     def _kept(self, columns: int, rows: int, words: int) -> np.ndarray:
         return np.flatnonzero((self.row <= rows) & (self.column < columns) & (self.word_start < words))
 
 
 def _arrays(head: int, cell: np.ndarray, pieces: TablePieces, options: MaskingOptions) -> dict[str, np.ndarray]:
-    """The arrays of ``Features`` but the ids, given the length of the text part and the cell of each table token."""
+    """Build all arrays of ``Features`` but ids from the length of the text part and the cell of each table token."""
     arrays = {name: np.zeros(head + len(cell), dtype=np.int32) for name in ARRAYS}
     arrays["row"][head:], arrays["column"][head:] = cell // pieces.columns, cell % pieces.columns + 1
     arrays["segment"][head:] = 1
@@ -171,7 +170,7 @@ def _arrays(head: int, cell: np.ndarray, pieces: TablePieces, options: MaskingOp
 
 
 def _units(continues: np.ndarray, cell: np.ndarray, head: int, whole_cells: bool) -> list[range]:
-    """The tokens that are predicted together: words, or in the table whole cells; [CLS] and [SEP] are in none."""
+    """Return the tokens to predict together: words, or in the table whole cells; without [CLS] and [SEP]."""
     goes_on = continues.copy()
     if whole_cells:
         goes_on[head:] |= np.diff(cell, prepend=-1) == 0
@@ -181,8 +180,8 @@ def _units(continues: np.ndarray, cell: np.ndarray, head: int, whole_cells: bool
     return [range(*span) for span in spans if span[0] not in (0, head - 1)]
 
 
-def _chosen(units: list[range], target: int, random: Random) -> list[int]:
-    """Tokens of whole units in random order, at most ``target``; a unit that would be too many is passed over."""
+def _choose(units: list[range], target: int, random: Random) -> list[int]:
+    """Choose tokens of whole units in random order, at most ``target``; skip a unit that is too large."""
     random.shuffle(units)
     chosen: list[int] = []
     for unit in units:
@@ -191,8 +190,8 @@ def _chosen(units: list[range], target: int, random: Random) -> list[int]:
     return chosen
 
 
-def _replaced(ids: np.ndarray, masked: list[int], tokenizer: CellTokenizer, random: Random) -> np.ndarray:
-    """The ids with [MASK] at most of the masked tokens, a tenth as they are, and a tenth any piece at all."""
+def _replace(ids: np.ndarray, masked: list[int], tokenizer: CellTokenizer, random: Random) -> np.ndarray:
+    """Replace 80% of the masked tokens by [MASK] and 10% by any piece; 10% stay."""
     replaced = ids.copy()
     for place in masked:
         if random.random() < _BECOMES_MASK:

@@ -1,7 +1,7 @@
-"""Masked-language examples out of a corpus: an endless stream to learn from, and the tables that are held out.
+"""Masked language modelling on a corpus: an endless stream of training examples, and the held-out tables.
 
-What stands at a place of the stream is a function of the seed and the place alone, so a run goes on anywhere. Each
-pass goes through the shards in another order, a few at a time, and through the tables of those in random order.
+The example at a place of the stream is a function of the seed and the place, so a run resumes anywhere. Each pass
+visits the shards in another order, a few at a time, and the tables of these in random order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
 
 SHARDS_AT_ONCE = 16
-"""Shards whose tables are mixed."""
+"""Number of shards whose tables are mixed."""
 
 _OPEN_SHARDS = 2 * SHARDS_AT_ONCE
 HELD_OUT_SEED = 0
@@ -29,28 +29,28 @@ HELD_OUT_SEED = 0
 
 
 class ShardedCorpus:
-    """The complete shards of a corpus; a process that it is sent to opens them anew.
+    """The complete shards of a corpus; another process that gets it opens the files again.
 
     Args:
-        cache: where the shards of another machine are kept, in a folder for each corpus.
+        cache: folder for copies of remote shards, with a folder per corpus.
 
     Raises:
-        UserError: there are no shards, not all of them, or they are of another vocabulary.
+        UserError: there are no shards, some are missing, or they have another vocabulary.
     """
 
     def __init__(self, url: str, tokenizer_folder: Path, cache: Path) -> None:
         self.folder, self.tokenizer_folder = ShardFolder(url), tokenizer_folder
         manifest = self.folder.manifest()
         if manifest is None:
-            raise UserError(f"{url} holds no shards of a corpus; mate prepare task=mlm data_dir=TABLES makes them")
+            raise UserError(f"{url} has no shards of a corpus; make them with mate prepare task=mlm data_dir=TABLES")
         if not manifest.is_complete:
-            raise UserError(f"{url} has not all of its {manifest.shards} shards yet; run its mate prepare again")
+            raise UserError(f"{url} does not have all of its {manifest.shards} shards yet; run its mate prepare again")
         self.manifest: Manifest = manifest
         self.cache = cache / manifest.fingerprint[:32]
         if self.manifest.vocabulary != self.tokenizer.fingerprint:
             raise UserError(
-                f"{url} was made with another vocabulary than the backbone's; name the backbone of mate prepare, or "
-                "prepare the tables anew"
+                f"{url} was made with another vocabulary than the backbone's; set the backbone of mate prepare, or "
+                "prepare the tables again"
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class ShardedCorpus:
 
     @cached_property
     def shard(self) -> Any:
-        """``shard(number)``: the last ones stay open."""
+        """``shard(number)``; the last ones stay open."""
 
         @lru_cache(_OPEN_SHARDS)
         def opened(number: int) -> Shard:
@@ -72,12 +72,12 @@ class ShardedCorpus:
 
     @cached_property
     def training_tables(self) -> tuple[int, ...]:
-        """Of each shard, how many tables are not held out, ``[shards]``."""
+        """Number of training tables of each shard, ``[shards]``."""
         both = zip(self.manifest.tables, self.manifest.held_out, strict=True)
         return tuple(tables - len(held_out) for tables, held_out in both)
 
     def example(self, shard: int, row: int, options: MaskingOptions, seed: int, number: int) -> dict[str, Any]:
-        """The example with a number that a table gives; a row as ``Collator`` takes it."""
+        """Return example ``number`` of a table as a row for ``Collator``."""
         pieces = self.shard(shard)[row]
         random = generator(pieces.id, seed, options.max_tokens, number)
         return masked_row(pieces, self.tokenizer, options, random)
@@ -85,7 +85,7 @@ class ShardedCorpus:
 
 @dataclass(frozen=True)
 class MaskedStream:
-    """The examples that are learned from, by their places in the stream; its length is that of a pass."""
+    """Training examples by place in the stream; the length is that of one pass."""
 
     corpus: ShardedCorpus
     options: MaskingOptions
@@ -103,10 +103,10 @@ class MaskedStream:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """One example of each held-out table.
+    """One example per held-out table.
 
     Args:
-        limit: of so many tables; None: of all.
+        limit: number of tables; None for all.
     """
 
     corpus: ShardedCorpus
@@ -115,9 +115,9 @@ class HeldOut:
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:
-        every = [(shard, row) for shard, rows in enumerate(self.corpus.manifest.held_out) for row in rows]
-        chosen = np.random.default_rng(HELD_OUT_SEED).permutation(len(every))[: self.limit]
-        return [every[number] for number in sorted(chosen.tolist())]
+        tables = [(shard, row) for shard, rows in enumerate(self.corpus.manifest.held_out) for row in rows]
+        chosen = np.random.default_rng(HELD_OUT_SEED).permutation(len(tables))[: self.limit]
+        return [tables[number] for number in sorted(chosen.tolist())]
 
     def __len__(self) -> int:
         return len(self._tables)
@@ -127,10 +127,10 @@ class HeldOut:
 
 
 class PassOrder:
-    """In which order a pass goes through the tables of shards.
+    """The order in which a pass visits the tables of shards.
 
     Args:
-        tables: of each shard.
+        tables: number of tables of each shard.
     """
 
     def __init__(self, tables: Sequence[int], seed: int, number: int) -> None:
@@ -140,10 +140,10 @@ class PassOrder:
         self._starts = np.cumsum([0, *(sum(tables[shard] for shard in group) for group in self._groups)]).tolist()
 
     def table(self, place: int) -> tuple[int, int]:
-        """The shard and the number in it of the table at a place of the pass."""
+        """Return the shard and the number in it of the table at a place of the pass."""
         group = bisect_right(self._starts, place) - 1
-        mixed = _group_order(self.key, group, self._starts[group + 1] - self._starts[group])
-        number = int(mixed[place - self._starts[group]])
+        order = _group_order(self.key, group, self._starts[group + 1] - self._starts[group])
+        number = int(order[place - self._starts[group]])
         for shard in self._groups[group]:
             if number < self.tables[shard]:
                 return shard, number
@@ -153,7 +153,7 @@ class PassOrder:
 
 @lru_cache(maxsize=4)
 def stream_order(tables: tuple[int, ...], seed: int, number: int) -> PassOrder:
-    """The order of a pass; the last few are remembered."""
+    """Return the order of a pass; the last few are cached."""
     return PassOrder(tables, seed, number)
 
 

@@ -1,12 +1,12 @@
-"""Shards of a corpus: Arrow files of tables in word pieces, and the manifest that says what they are.
+"""Shards of a corpus: Arrow files of tables as word pieces, with a manifest.
 
 ::
 
-    manifest.json      what the shards are made of and with; once all are there, how many tables each has and holds out
-    shard-00000.arrow  a record batch with a row for each table, as ``SCHEMA``
-    shard-00000.json   what became of the tables of the shard; written after it, so what has one is whole
+    manifest.json      source and vocabulary of the shards; once complete, the tables of each and those held out
+    shard-00000.arrow  a record batch with a row per table (``SCHEMA``)
+    shard-00000.json   record of the shard, written last: a shard with a record is complete
 
-A folder of shards may be anywhere that fsspec reaches. What is written appears whole or not at all.
+A folder of shards may be at any address of fsspec. Files appear complete or not at all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,7 @@ from mate_cli.encoding.table_pieces import TablePieces
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import LOCK, in_turn, remove_leftovers, replacing
 
-VERSION = 1
-"""Of the format."""
+VERSION = 1  # of the format
 
 _MANIFEST = "manifest.json"
 _LISTS = ("text_ids", "text_ends", "cell_ids", "cell_ends", "column_rank", "inv_column_rank")
@@ -48,7 +47,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """What became of the tables of a shard: how many are there, how many were broken, and the first reasons."""
+    """Counts of a shard: tables, their pieces, broken tables, and the first reasons for these."""
 
     tables: int
     pieces: int
@@ -58,15 +57,15 @@ class ShardRecord:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder of shards holds.
+    """The content of a folder of shards.
 
     Attributes:
-        source: where the tables came from, in words; fingerprint: hash of all that decides the shards.
+        source: address of the tables; fingerprint: hash of everything that decides the shards.
         vocabulary: hash of the vocabulary of the pieces.
-        shards: how many there are to be.
-        tables: of each shard, ``[shards]``; held_out: the numbers of its tables that are for validation. Both empty
-            until all shards are there.
-        pieces, broken, reasons: sums over the shards, and the first reasons why tables could not be read.
+        shards: number of shards when complete.
+        tables: number of tables of each shard, ``[shards]``; held_out: numbers of its tables for validation. Both empty
+            until all shards are complete.
+        pieces, broken, reasons: sums over the shards, and the first reasons why tables are broken.
     """
 
     source: str
@@ -78,7 +77,7 @@ class Manifest:
     pieces: int = 0
     broken: int = 0
     reasons: tuple[str, ...] = ()
-    version: int = field(default=VERSION)
+    version: int = VERSION
 
     @property
     def is_complete(self) -> bool:
@@ -86,51 +85,51 @@ class Manifest:
 
 
 class ShardFolder:
-    """A folder of shards, anywhere.
+    """A folder of shards.
 
     Args:
-        url: a folder or an address.
+        url: a folder, or any address of fsspec.
 
     Raises:
-        UserError: the address cannot be understood.
+        UserError: the address is not valid.
     """
 
     def __init__(self, url: str) -> None:
         try:
             fs, self._root = url_to_fs(url)
         except (ImportError, ValueError) as error:
-            raise UserError(f"{url}: no address that can be reached ({error})") from error
+            raise UserError(f"{url}: not a valid address ({error})") from error
         self.url, self._is_local = url, isinstance(fs, LocalFileSystem)
 
     @property
     def _fs(self) -> AbstractFileSystem:
-        # That of another process, from which this one was forked, would not work; fsspec keeps one for each.
+        # The one of a parent process does not work after a fork; fsspec caches one per process.
         return url_to_fs(self.url)[0]
 
     def manifest(self) -> Manifest | None:
-        """The manifest; None where there is none.
+        """Read the manifest; None if there is none.
 
         Raises:
-            UserError: it is of another version, or no manifest.
+            UserError: it has another version, or is not a manifest.
         """
         content = self._read_json(_MANIFEST)
         if content is None:
             return None
         try:
-            own = Manifest(**content)
-            held_out = tuple(tuple(rows) for rows in own.held_out)
-            own = Manifest(**{**asdict(own), "tables": tuple(own.tables), "held_out": held_out})
+            manifest = Manifest(**content)
+            held_out = tuple(tuple(rows) for rows in manifest.held_out)
+            manifest = replace(manifest, tables=tuple(manifest.tables), held_out=held_out)
         except TypeError as error:
-            raise UserError(f"{self.url}/{_MANIFEST} is no manifest of a corpus; choose another folder") from error
-        if own.version != VERSION:
-            raise UserError(f"{self.url} holds shards of version {own.version}, and this is {VERSION}; {_AGAIN}")
-        return own
+            raise UserError(f"{self.url}/{_MANIFEST}: not the manifest of a corpus; choose another folder") from error
+        if manifest.version != VERSION:
+            raise UserError(f"{self.url}: shards of version {manifest.version}, expected {VERSION}; {_AGAIN}")
+        return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
         self._write(_MANIFEST, _json(asdict(manifest)))
 
     def record(self, number: int) -> ShardRecord | None:
-        """What became of the tables of a shard; None where it is not there, or not whole."""
+        """Read the record of a shard; None if the shard is missing or incomplete."""
         content = self._read_json(f"{_name(number)}.json")
         return None if content is None else ShardRecord(**content)
 
@@ -145,34 +144,34 @@ class ShardFolder:
         self._write(f"{_name(number)}.json", _json(asdict(record)))
 
     def read(self, number: int, vocabulary: str, cache: Path | None = None) -> Shard:
-        """A shard, memory-mapped where it can be.
+        """Read a shard, memory-mapped if possible.
 
         Args:
-            vocabulary: hash of the vocabulary that its pieces must be of.
-            cache: where the files of another machine are kept; None: in memory.
+            vocabulary: expected hash of its vocabulary.
+            cache: folder for copies of remote files; None keeps them in memory.
 
         Raises:
-            UserError: it is not there, broken, or of another vocabulary.
+            UserError: it is missing, broken, or has another vocabulary.
         """
         name = f"{_name(number)}.arrow"
         try:
             with pa.ipc.open_file(self._opened(name, cache)) as file:
-                found, batch = (file.schema.metadata or {}).get(b"vocabulary", b"").decode(), file.get_batch(0)
+                metadata, batch = file.schema.metadata or {}, file.get_batch(0)
         except (OSError, pa.ArrowException) as error:
             reason = str(error).partition("\n")[0]
             raise UserError(
                 f"{self.url}/{name} cannot be read ({reason}); remove it with its .json and {_AGAIN}"
             ) from error
-        if found != vocabulary:
+        if metadata.get(b"vocabulary", b"").decode() != vocabulary:
             raise UserError(
-                f"{self.url}/{name} was made with another vocabulary than the backbone's; name the backbone of "
-                "mate prepare, or prepare the tables anew"
+                f"{self.url}/{name} was made with another vocabulary than the backbone's; set the backbone of "
+                "mate prepare, or prepare the tables again"
             )
         return Shard(batch)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes of this machine from making the same shards; what killed ones left half is removed."""
+        """Lock the folder against other processes of this machine, and remove leftovers of killed ones."""
         with ExitStack() as held:
             if self._is_local:
                 try:
@@ -183,7 +182,7 @@ class ShardFolder:
             yield
 
     def _opened(self, name: str, cache: Path | None) -> Any:
-        """A file as Arrow reads it: memory-mapped where it is on this machine, or can be kept there."""
+        """Open a file for Arrow: memory-mapped, if it is local or ``cache`` can hold a copy."""
         if self._is_local:
             return pa.memory_map(str(Path(self._root, name)))
         if cache is None:
@@ -204,7 +203,7 @@ class ShardFolder:
             raise UserError(f"{self.url}/{name} cannot be read ({error}); remove it and {_AGAIN}") from error
 
     def _write(self, name: str, content: bytes) -> None:
-        """So that no other process sees half of it: renamed in a file system, put in one go in a store of objects."""
+        """Write a file at once: by renaming in a file system, in one request to an object store."""
         try:
             if not self._is_local:
                 self._fs.pipe_file(f"{self._root}/{name}", content)
@@ -223,11 +222,12 @@ class ShardFolder:
 
 
 class Shard:
-    """The tables of a shard, read one at a time out of the file."""
+    """The tables of a shard, read one at a time from the file."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._batch = batch
-        self._lists = {name: _list_parts(batch.column(name)) for name in _LISTS}
+        lists = ((name, batch.column(name)) for name in _LISTS)
+        self._lists = {name: (column.values.to_numpy(), column.offsets.to_numpy()) for name, column in lists}
         self._columns = batch.column("columns").to_numpy()
 
     def __len__(self) -> int:
@@ -244,12 +244,8 @@ class Shard:
         return list(self._batch.column("page").to_pylist())
 
 
-def _list_parts(column: pa.ListArray) -> tuple[np.ndarray, np.ndarray]:
-    return column.values.to_numpy(), column.offsets.to_numpy()
-
-
 def _column(name: str, tables: Sequence[TablePieces]) -> pa.Array:
-    values = [getattr(own, name) for own in tables]
+    values = [getattr(table, name) for table in tables]
     if name not in _LISTS:
         return pa.array(values, type=SCHEMA.field(name).type)
     ends = np.cumsum([0, *map(len, values)], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Where the examples of a split come from, with a hash of everything that decides them."""
+"""Sources of examples, with a hash of everything that decides them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mate_cli.tables.table import Example, Input
 
 
 class ExampleSource(Protocol):
-    """Reads the examples of a split, and identifies them."""
+    """Reads examples, and identifies them."""
 
     def fingerprint(self) -> str:
         """Return a hash of everything that decides the examples: the files, and what is made of their content."""
@@ -48,22 +48,22 @@ class DataSource:
         """Hash the names and bytes of the files of the questions, then of each table that they name.
 
         Raises:
-            UserError: the files of the questions are not there or are broken.
+            UserError: the files of the questions are missing or broken.
         """
         return content_hash(FORMATS[self.format].split_files(self.data_dir, self.split))
 
     def read(self) -> Split:
-        """The split.
+        """Read the split.
 
         Raises:
-            UserError: the files are not there or are broken.
+            UserError: the files are missing or broken.
         """
         return FORMATS[self.format].read_split(self.data_dir, self.split)
 
 
 @dataclass(frozen=True)
 class MadeSource(ABC):
-    """The examples that are made of those of a split."""
+    """Examples derived from a split."""
 
     base: SplitSource
 
@@ -74,19 +74,19 @@ class MadeSource(ABC):
     @property
     @abstractmethod
     def how(self) -> str:
-        """What is made of them, in words that differ for everything else that is made of the same split."""
+        """A description that identifies the derivation."""
 
     @abstractmethod
     def read(self) -> Split: ...
 
     def fingerprint(self) -> str:
-        """Hash the fingerprint of the split together with what is made of it."""
+        """Hash the fingerprint of the split with the description of the derivation."""
         return hashlib.sha256(f"{self.base.fingerprint()}\0{self.how}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class BlankedSource(MadeSource):
-    """A split with its questions taken away: what can be guessed from the tables alone."""
+    """A split without its questions, to measure what can be guessed from tables alone."""
 
     @property
     def how(self) -> str:
@@ -99,7 +99,7 @@ class BlankedSource(MadeSource):
 
 @dataclass(frozen=True)
 class DrawnSource(MadeSource):
-    """A split of which so many questions are drawn at random, always the same ones, in their order."""
+    """A random sample of ``limit`` questions of a split, always the same ones, in their order."""
 
     limit: int
 
@@ -117,7 +117,7 @@ class DrawnSource(MadeSource):
 
 @dataclass(frozen=True)
 class PerturbedSource(MadeSource):
-    """A split with its tables changed in a way that answers should not depend on."""
+    """A split with perturbed tables (``tables.perturb``)."""
 
     perturbation: Perturbation
 
@@ -134,7 +134,7 @@ class PerturbedSource(MadeSource):
 
 @dataclass(frozen=True)
 class ReadingSource(MadeSource):
-    """The reading examples of a split: those of ``cells`` to learn from, or where None every candidate cell alone."""
+    """The reading examples of a split: chosen by ``cells`` for training, or each candidate cell alone (None)."""
 
     input: Input
     cells: TrainingCells | None
@@ -144,10 +144,10 @@ class ReadingSource(MadeSource):
         return f"read {self.input}, {self.cells}"
 
     def read(self) -> Split:
-        """The reading examples, by question; each missing table counts as one of them.
+        """Read the reading examples, by question; each missing table counts as one.
 
         Raises:
-            UserError: the files are not there or are broken.
+            UserError: the files are missing or broken.
         """
         questions = self.base.read()
         examples = tuple(example for question in questions.examples for example in self._examples(question))

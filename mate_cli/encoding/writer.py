@@ -1,4 +1,4 @@
-"""Encodes examples in several processes and writes their rows as one Arrow file."""
+"""Encode examples in several processes and write their rows to one Arrow file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.system.stopping import become_worker
 from mate_cli.tables.table import Example
 
-_CHUNK = 64  # examples, about: all those of one table go together
+_CHUNK = 64  # examples, at least: all those of one table go together
 _SMALL = ("segment", "prev_label", "numeric_relation", "labels")
 
 SCHEMA = pa.schema(
@@ -39,7 +39,7 @@ SCHEMA = pa.schema(
         *((name, pa.list_(pa.uint8() if name in _SMALL else pa.int32())) for name in ARRAYS),
     ]
 )
-"""The columns of a row, as ``row_of`` names them."""
+"""The columns of ``encode.row_of``."""
 
 READING_SCHEMA = pa.schema(
     [
@@ -52,7 +52,7 @@ READING_SCHEMA = pa.schema(
         ("char_end", pa.list_(pa.int32())),
     ]
 )
-"""The columns of a row with spans, as ``reading_row_of`` names them."""
+"""The columns of ``encode.reading_row_of``."""
 
 
 def write_rows(
@@ -63,24 +63,24 @@ def write_rows(
     processes: int,
     advance: Callable[[int], None],
 ) -> list[ExampleReport]:
-    """Encode and write; rows are sorted by table id, and within a table as they came.
+    """Encode examples and write their rows, sorted by table id, and within a table in their order.
 
     Args:
-        advance: is told how many more examples are done.
+        advance: called with the number of examples just done.
 
     Returns:
-        what became of each example, in the order of the rows.
+        the report of each example, in the order of the rows.
 
     Raises:
         UserError: a process was killed.
     """
     outcomes: list[ExampleReport] = []
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, _schema(options)) as writer:
-        for batch, own in _encoded_chunks(examples, tokenizer, options, processes):
+        for batch, reports in _encoded_chunks(examples, tokenizer, options, processes):
             if batch.num_rows:
                 writer.write_batch(batch)
-            outcomes += own
-            advance(len(own))
+            outcomes += reports
+            advance(len(reports))
     return outcomes
 
 
@@ -91,18 +91,18 @@ def _encoded_chunks(
     if processes <= 1:
         yield from (_encode_chunk([examples[i] for i in chunk], tokenizer, options) for chunk in chunks)
         return
-    # Where processes are forked, the examples reach them without being copied.
+    # Forked processes get the examples without a copy.
     pool = ProcessPoolExecutor(processes, initializer=_start_worker, initargs=(examples, tokenizer.folder, options))
     try:
         yield from pool.map(_encode_in_worker, chunks)
     except BrokenProcessPool as error:
-        raise UserError("an encoding process was killed, maybe for lack of memory; use fewer", 1) from error
+        raise UserError("an encoding process was killed, maybe for lack of memory; use fewer processes", 1) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _chunks(examples: Sequence[Example]) -> list[list[int]]:
-    """Numbers of examples, sorted by table, in chunks that do not part the examples of a table."""
+    """Divide the numbers of examples, sorted by table, into chunks that keep the examples of a table together."""
     order = sorted(range(len(examples)), key=lambda number: examples[number].table.id)
     chunks: list[list[int]] = []
     for _, numbers in groupby(order, key=lambda number: examples[number].table.id):
@@ -144,7 +144,7 @@ _worker: tuple[Sequence[Example], CellTokenizer, EncodingOptions]
 def _start_worker(examples: Sequence[Example], tokenizer_folder: Path, options: EncodingOptions) -> None:
     global _worker
     become_worker()
-    gc.freeze()  # or each full collection walks through all examples, and copies their memory
+    gc.freeze()  # otherwise each full collection visits all examples, and so copies their memory
     _worker = examples, CellTokenizer(tokenizer_folder), options
 
 

@@ -82,7 +82,7 @@ def test_a_build_that_was_killed_ends_as_one_that_was_not(
 
     with pytest.raises(KeyboardInterrupt):
         build_shards(Corpus(str(tables)), again, tokenizer, SMALL, advance=killed)
-    with pytest.raises(UserError, match="not all of its 6 shards yet"):
+    with pytest.raises(UserError, match="not have all of its 6 shards yet"):
         _opened(again, tokenizer.folder, tmp_path)
     (tmp_path / "again" / "shard-00004.arrow").write_bytes(b"half of a sh")  # killed while writing: it has no record
     made.clear()
@@ -177,9 +177,9 @@ def test_what_is_no_corpus_of_this_vocabulary_is_one_line(
     (other / "vocab.txt").write_text((tokenizer.folder / "vocab.txt").read_text() + "more\n")
     with pytest.raises(UserError, match="made with another vocabulary than the backbone's"):
         _opened(built, other, tmp_path)
-    with pytest.raises(UserError, match="holds shards of another corpus"):
+    with pytest.raises(UserError, match="has shards of another corpus"):
         build_shards(Corpus(str(tables)), built, CellTokenizer(other), SMALL)
-    with pytest.raises(UserError, match="holds no shards"):
+    with pytest.raises(UserError, match="has no shards"):
         _opened(ShardFolder(str(other)), tokenizer.folder, tmp_path)
     # A shard of another tokeniser among ours.
     theirs = ShardFolder(str(tmp_path / "theirs"))
@@ -193,7 +193,7 @@ def test_what_is_no_corpus_of_this_vocabulary_is_one_line(
         built.read(0, tokenizer.fingerprint)
     manifest = Path(built.url, "manifest.json")
     manifest.write_text(json.dumps({"version": 1}))
-    with pytest.raises(UserError, match="is no manifest"):
+    with pytest.raises(UserError, match="not the manifest"):
         built.manifest()
 
 
@@ -214,7 +214,7 @@ def test_a_corpus_of_broken_tables_is_one_line(tmp_path: Path, tokenizer: CellTo
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [(None, "holds shards of version 0, and this is"), ("{", r"manifest\.json cannot be read"), ("[1]", "be read")],
+    [(None, "shards of version 0, expected"), ("{", r"manifest\.json cannot be read"), ("[1]", "be read")],
 )
 def test_a_manifest_of_another_version_or_none_is_one_line(
     built: ShardFolder, content: str | None, problem: str
@@ -228,7 +228,7 @@ def test_a_manifest_of_another_version_or_none_is_one_line(
 def test_an_address_that_cannot_be_reached_or_written_is_one_line(
     tables: Path, tmp_path: Path, tokenizer: CellTokenizer
 ) -> None:
-    with pytest.raises(UserError, match=r"nowhere://x: no address that can be reached \(Protocol not known: nowhere\)"):
+    with pytest.raises(UserError, match=r"nowhere://x: not a valid address \(Protocol not known: nowhere\)"):
         ShardFolder("nowhere://x")
     with (
         file_size_limit(1 << 10),
@@ -240,6 +240,6 @@ def test_an_address_that_cannot_be_reached_or_written_is_one_line(
 def test_a_killed_process_is_one_line(
     tables: Path, tmp_path: Path, tokenizer: CellTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus_builder, "_make_in_worker", die)
+    monkeypatch.setattr(corpus_builder, "become_worker", die)
     with pytest.raises(UserError, match="a process was killed, maybe for lack of memory; the same command with fewer"):
         build_shards(Corpus(str(tables)), ShardFolder(str(tmp_path / "out")), tokenizer, SMALL, processes=2)
