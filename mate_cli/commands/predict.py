@@ -21,7 +21,8 @@ def run(config: PredictConfig) -> None:
 
     inputs = _read(config)  # before PyTorch is imported, so that mistakes are reported at once
 
-    from mate_cli.reporting.answer import answer_line, marked_table
+    from mate_cli.reporting.answer import answer_line
+    from mate_cli.reporting.marked_table import marked_table
 
     record = _answer(config, inputs)
     record["warnings"] = [*inputs.warnings, *record["warnings"]]
@@ -30,7 +31,7 @@ def run(config: PredictConfig) -> None:
         return
     console = Console(soft_wrap=True)
     console.print(config.question, style="bold", markup=False, highlight=False)
-    console.print(marked_table(inputs.example.table, record["cells"]))
+    console.print(marked_table(inputs.example.table, record["cells"], console.width))
     console.print(answer_line(record), markup=False, highlight=False)
     for line in record["warnings"]:
         print(f"warning: {line}", file=sys.stderr)
