@@ -19,6 +19,8 @@ from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, document_plan
 from mate_cli.attention.ragged import attend_ragged
 from mate_cli.attention.varlen import attend_varlen, varlen_plan
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.model import ATTENTION_BACKENDS
 
 
 class Backend(NamedTuple):
@@ -44,15 +46,18 @@ class Backend(NamedTuple):
 _ROW_COST = 200
 _CUDA_LONG = 1024
 
-BACKENDS: dict[str, Backend] = {
-    "eager": Backend(lambda layout, _: document_plan(EagerPlan, layout), attend_eager, True, fixed_shapes=True),
-    "dense": Backend(lambda layout, _: document_plan(DensePlan, layout), attend_dense, True, fixed_shapes=True),
-    "ragged": Backend(ragged_plan, attend_ragged),
-    "blocks": Backend(blocks_plan, attend_blocks, True, fixed_shapes=True),
-    "varlen": Backend(varlen_plan, attend_varlen, needs_gpu=True),
-    "flex": Backend(flex_plan, attend_flex, needs_gpu=True),
-    "bucketed": Backend(bucketed_plan, attend_bucketed, True, fixed_shapes=True),
-}
+BACKENDS = one_for_each(
+    ATTENTION_BACKENDS,
+    {
+        "eager": Backend(lambda layout, _: document_plan(EagerPlan, layout), attend_eager, True, fixed_shapes=True),
+        "dense": Backend(lambda layout, _: document_plan(DensePlan, layout), attend_dense, True, fixed_shapes=True),
+        "ragged": Backend(ragged_plan, attend_ragged),
+        "blocks": Backend(blocks_plan, attend_blocks, True, fixed_shapes=True),
+        "varlen": Backend(varlen_plan, attend_varlen, needs_gpu=True),
+        "flex": Backend(flex_plan, attend_flex, needs_gpu=True),
+        "bucketed": Backend(bucketed_plan, attend_bucketed, True, fixed_shapes=True),
+    },
+)
 
 
 Planner = Callable[[Layout], Plan]

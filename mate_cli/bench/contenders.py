@@ -19,7 +19,9 @@ from mate_cli.attention import BACKENDS, Buckets, Layout
 from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD, Product, sparse_products
 from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
 from mate_cli.bench.point import Point, packed
+from mate_cli.config.bench import DTYPES as DTYPE_NAMES
 from mate_cli.config.catalogue import model_options
+from mate_cli.config.choices import one_for_each
 from mate_cli.config.model import AttentionConfig, ModelConfig
 from mate_cli.config.rules import unknown_name
 from mate_cli.models.configuration import MateConfig
@@ -29,7 +31,7 @@ from mate_cli.models.variants import VARIANTS, make_planner
 from mate_cli.system.errors import UserError
 from mate_cli.training.starting_model import choose_attention
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+DTYPES = one_for_each(DTYPE_NAMES, {"fp32": torch.float32, "bf16": torch.bfloat16})
 
 # Attention kernels do fewer FLOPs a second than matrix products (measured at 2048 and 8192 tokens on a CPU).
 _FUSED_SLOWNESS, _EAGER_SLOWNESS = 1.5, 6.0

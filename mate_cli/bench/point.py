@@ -10,7 +10,9 @@ import numpy as np
 
 from mate_cli.attention import Layout
 from mate_cli.attention.generated import QUESTION_TOKENS, table_layout
+from mate_cli.config.bench import SIZES as SIZE_NAMES
 from mate_cli.config.bench import BenchConfig, GridConfig
+from mate_cli.config.choices import one_for_each
 
 GRID_KEYS = ("models", "sizes", "lengths", "batches", "layouts", "modes", "dtypes", "measures")
 
@@ -27,12 +29,15 @@ class Size(NamedTuple):
     intermediate: int
 
 
-SIZES = {
-    "tiny": Size(64, 4, 256),
-    "minilm": Size(384, 12, 1536),
-    "base": Size(768, 12, 3072),
-    "large": Size(1024, 16, 4096),
-}
+SIZES = one_for_each(
+    SIZE_NAMES,
+    {
+        "tiny": Size(64, 4, 256),
+        "minilm": Size(384, 12, 1536),
+        "base": Size(768, 12, 3072),
+        "large": Size(1024, 16, 4096),
+    },
+)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mate_cli.config.analysis import AnalyzeConfig
+from mate_cli.config.analysis import SUBJECTS, AnalyzeConfig
+from mate_cli.config.choices import one_for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -181,11 +182,14 @@ def _flow(config: AnalyzeConfig, console: Console) -> None:
     console.print(f"{config.to}: {', '.join(files)}", highlight=False, markup=False)
 
 
-_ANALYSES = {
-    "coverage": _coverage,
-    "errors": _errors,
-    "compare": _compare,
-    "approximation": _approximation,
-    "robustness": _robustness,
-    "flow": _flow,
-}
+_ANALYSES = one_for_each(
+    SUBJECTS,
+    {
+        "coverage": _coverage,
+        "errors": _errors,
+        "compare": _compare,
+        "approximation": _approximation,
+        "robustness": _robustness,
+        "flow": _flow,
+    },
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from omegaconf import MISSING
 
@@ -24,7 +25,8 @@ SUBJECTS = {
 # Those that read a task: coverage generates tables where none is named, flow takes a run's own.
 TASK_ANALYSES = ("coverage", "flow")
 
-PERTURBATIONS = ("rows", "columns", "distractors")
+PerturbationKind = Literal["rows", "columns", "distractors"]
+PERTURBATIONS: tuple[str, ...] = get_args(PerturbationKind)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from omegaconf import MISSING
 
@@ -11,13 +11,21 @@ from mate_cli.config.kinds import KINDS, Traits
 from mate_cli.config.rules import key, unknown_name
 
 EXPANSIONS = ("tfidf", "all")
-INPUTS = ("both", "table", "passages")
-OBJECTIVES = ("mml", "hard_em", "uniform")
-NOISES = ("none", "full", "selective", "column")
+Input = Literal["both", "table", "passages"]
+"""Parts of a table to read: cells with their linked passages, or one of the two."""
+
+INPUTS: tuple[str, ...] = get_args(Input)
+Objective = Literal["mml", "hard_em", "uniform"]
+OBJECTIVES: tuple[str, ...] = get_args(Objective)
+Noise = Literal["none", "full", "selective", "column"]
+NOISES: tuple[str, ...] = get_args(Noise)
 _GENERATED = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
 FORMATS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "own", "own_qa", *_GENERATED, "corpus")
 DECAYS = ("linear", "cosine", "constant")
-PRUNINGS = ("none", "hem")
+Pruning = Literal["none", "hem"]
+"""Columns to keep of a table that does not fit: all, or those nearest to the question."""
+
+PRUNINGS: tuple[str, ...] = get_args(Pruning)
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mate_cli.tables.table import Cell, Input, Table
+from mate_cli.config.task import Input
+from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.text import split_sentences
 
 _HISTOGRAM_VALUES = 3

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
+from mate_cli.config.task import INPUTS, PRUNINGS, Input, Pruning
 from mate_cli.system.errors import UserError
-from mate_cli.tables.table import Input
 
 TOKEN_TYPES = (
     "segment",
@@ -20,9 +19,6 @@ TOKEN_TYPES = (
     "numeric_relation",
 )
 """The token types in the order of TAPAS's embedding tables (docs/notes.md, note 4)."""
-
-Pruning = Literal["none", "hem"]
-"""Columns to keep of a table that does not fit: all, or those nearest to the question (``pruning``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +55,10 @@ class EncodingOptions:
     def __post_init__(self) -> None:
         if self.max_tokens < 3 or (self.sentences or 0) < 0 or self.max_positions < 1:
             raise UserError(f"encoding needs max_tokens >= 3, sentences >= 0, max_positions >= 1: {self}")
-        if self.input not in get_args(Input):
-            raise UserError(f"input={self.input!r} is unknown; choose one of {', '.join(get_args(Input))}")
-        if self.prune not in get_args(Pruning):
-            raise UserError(f"prune={self.prune!r} is unknown; choose one of {', '.join(get_args(Pruning))}")
+        if self.input not in INPUTS:
+            raise UserError(f"input={self.input!r} is unknown; choose one of {', '.join(INPUTS)}")
+        if self.prune not in PRUNINGS:
+            raise UserError(f"prune={self.prune!r} is unknown; choose one of {', '.join(PRUNINGS)}")
         if not self.reset_positions and self.max_tokens > self.max_positions:
             raise UserError(
                 f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the "

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from mate_cli.config.task import Input
 from mate_cli.system.files import content_hash
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.perturb import Perturbation, arrangements
 from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
 from mate_cli.tables.split import Split
-from mate_cli.tables.table import Example, Input
+from mate_cli.tables.table import Example
 
 
 class ExampleSource(Protocol):

@@ -15,7 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 
+from mate_cli.config.choices import one_for_each
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.inference import SELECTORS
 from mate_cli.encoding.source import SplitSource
 from mate_cli.inference.evaluate import predict_split
 from mate_cli.inference.reading import read_examples
@@ -85,8 +87,11 @@ def _first_of(rank: Callable[[Sequence[Example]], Mapping[str, Sequence[Coordina
     return lambda examples: {name: [(cells[0], 1.0)] for name, cells in rank(examples).items() if cells}
 
 
-_NAMED: dict[str, Callable[[Sequence[Example]], Selection]] = {
-    "oracle": _oracle,
-    "tfidf_cell": _first_of(tfidf_cell_ranking),
-    "tfidf_sentence": _first_of(lambda examples: tfidf_sentence_ranking(examples)),
-}
+_NAMED: dict[str, Callable[[Sequence[Example]], Selection]] = one_for_each(
+    SELECTORS,
+    {
+        "oracle": _oracle,
+        "tfidf_cell": _first_of(tfidf_cell_ranking),
+        "tfidf_sentence": _first_of(lambda examples: tfidf_sentence_ranking(examples)),
+    },
+)

@@ -10,11 +10,11 @@ from typing import Literal
 from mate_cli.config.inference import SELECTORS
 from mate_cli.config.kinds import Role
 from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import Input
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
-from mate_cli.tables.table import Input
 
 
 @dataclass(frozen=True)

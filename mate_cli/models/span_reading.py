@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mate_cli.attention import Plan
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.task import SPAN_HEADS
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MateModel, MatePreTrainedModel
 
@@ -24,7 +26,7 @@ class MateForSpanReading(MatePreTrainedModel):
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
         self.tapas = MateModel(config)
-        self.spans = SPAN_HEADS[config.span_head](config)
+        self.spans = _HEADS[config.span_head](config)
         self.post_init()
 
     def forward(
@@ -88,4 +90,4 @@ class MlpSpans(nn.Module):
         return torch.stack([F.pad(logits_T, (0, n)) for n, logits_T in enumerate(logits)])
 
 
-SPAN_HEADS: dict[str, type[nn.Module]] = {"mlp": MlpSpans, "linear": LinearSpans}
+_HEADS: dict[str, type[nn.Module]] = one_for_each(SPAN_HEADS, {"mlp": MlpSpans, "linear": LinearSpans})

@@ -13,6 +13,8 @@ from mate_cli.attention.linformer import LinformerPlanner
 from mate_cli.attention.lsh import LshPlanner
 from mate_cli.attention.relative import relative_plan
 from mate_cli.attention.table_etc import TableEtcPlanner
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.model import HEADS
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.self_attention import (
     BigBirdAttention,
@@ -43,22 +45,25 @@ class Variant(NamedTuple):
     memory: Callable[[MateConfig], nn.Module] | None = None
 
 
-VARIANTS: dict[str, Variant] = {
-    "mate": Variant(PatternAttention),
-    "full": Variant(PatternAttention),
-    "row_or_column": Variant(PatternAttention),
-    "linformer": Variant(LinformerAttention, lambda config: LinformerPlanner(config.linformer_tokens)),
-    "table_etc": Variant(
-        TableEtcAttention,
-        lambda config: TableEtcPlanner(config.table_etc_radius, config.table_etc_global_size),
-        GlobalStates,
-    ),
-    # For mate bench only: mate_cli.config.model.BENCH_HEADS. BigBird's authors draw 3 random blocks for each block.
-    "etc": Variant(EtcAttention, lambda config: GlobalLocalPlanner(config.etc_global_size)),
-    "bigbird": Variant(BigBirdAttention, lambda _: GlobalLocalPlanner(random_blocks=3)),
-    "reformer": Variant(ReformerAttention, lambda _: LshPlanner()),
-    "transformer_xl": Variant(TransformerXLAttention, lambda _: relative_plan),
-}
+VARIANTS = one_for_each(
+    HEADS,
+    {
+        "mate": Variant(PatternAttention),
+        "full": Variant(PatternAttention),
+        "row_or_column": Variant(PatternAttention),
+        "linformer": Variant(LinformerAttention, lambda config: LinformerPlanner(config.linformer_tokens)),
+        "table_etc": Variant(
+            TableEtcAttention,
+            lambda config: TableEtcPlanner(config.table_etc_radius, config.table_etc_global_size),
+            GlobalStates,
+        ),
+        # For mate bench only: mate_cli.config.model.BENCH_HEADS. BigBird's authors draw 3 random blocks for each block.
+        "etc": Variant(EtcAttention, lambda config: GlobalLocalPlanner(config.etc_global_size)),
+        "bigbird": Variant(BigBirdAttention, lambda _: GlobalLocalPlanner(random_blocks=3)),
+        "reformer": Variant(ReformerAttention, lambda _: LshPlanner()),
+        "transformer_xl": Variant(TransformerXLAttention, lambda _: relative_plan),
+    },
+)
 
 
 def make_planner(

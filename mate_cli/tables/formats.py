@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.task import FORMATS as FORMAT_NAMES
 from mate_cli.config.task import TaskConfig
 from mate_cli.system.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
@@ -30,19 +32,22 @@ class Format(Protocol):
         ...
 
 
-FORMATS: dict[str, Format] = {
-    "sample": hybridqa,  # generated in HybridQA's layout
-    "hybridqa": hybridqa,
-    "sqa": sqa,
-    "wtq": wtq,
-    "tabfact": tabfact,
-    "own": OwnFormat(alternatives=True),
-    "own_qa": OwnFormat(alternatives=False),
-    "synthetic": StatementFormat(("synthetic",)),
-    "synthetic_opposite": StatementFormat(("synthetic_opposite",)),
-    "counterfactual": StatementFormat(("counterfactual",)),
-    "cs": StatementFormat(("counterfactual", "synthetic")),
-}
+FORMATS: dict[str, Format] = one_for_each(
+    (name for name in FORMAT_NAMES if name != "corpus"),
+    {
+        "sample": hybridqa,  # generated in HybridQA's layout
+        "hybridqa": hybridqa,
+        "sqa": sqa,
+        "wtq": wtq,
+        "tabfact": tabfact,
+        "own": OwnFormat(alternatives=True),
+        "own_qa": OwnFormat(alternatives=False),
+        "synthetic": StatementFormat(("synthetic",)),
+        "synthetic_opposite": StatementFormat(("synthetic_opposite",)),
+        "counterfactual": StatementFormat(("counterfactual",)),
+        "cs": StatementFormat(("counterfactual", "synthetic")),
+    },
+)
 
 
 def missing_data(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:

@@ -6,12 +6,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal, get_args
 
+from mate_cli.config.analysis import PerturbationKind
 from mate_cli.tables.table import Cell, Coordinate, Example, Table
-
-Kind = Literal["rows", "columns", "distractors"]
-KINDS: tuple[str, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +22,7 @@ class Perturbation:
         share: number of rows that ``distractors`` adds, relative to the table's own; at least one.
     """
 
-    kind: Kind
+    kind: PerturbationKind
     seed: int = 0
     share: float = 0.5
 

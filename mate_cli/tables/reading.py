@@ -6,16 +6,14 @@ Paper section 4.2; docs/notes.md, note 10.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
-from mate_cli.tables.table import Cell, Coordinate, Example, Input, Table
-
-Noise = Literal["none", "full", "selective", "column"]
-NOISES: tuple[str, ...] = get_args(Noise)
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.task import NOISES, Input, Noise
+from mate_cli.tables.table import Cell, Coordinate, Example, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +74,9 @@ def noisy_cells(
 ) -> list[Coordinate]:
     """Draw as many wrong cells as there are answers, as the release does: without replacement if there are enough."""
     rows, columns = {row for row, _ in answers}, {column for _, column in answers}
-    is_eligible = {
-        "none": lambda row, column: False,
-        "full": lambda row, column: True,
-        "selective": lambda row, column: row in rows or column in columns,
-        "column": lambda row, column: column in columns,
-    }[noise]
+    is_eligible = _ELIGIBLE[noise]
     cells = ((row, column) for row in range(table.num_rows) for column in range(table.num_columns))
-    eligible = [cell for cell in cells if cell not in answers and is_eligible(*cell)]
+    eligible = [cell for cell in cells if cell not in answers and is_eligible(cell[0] in rows, cell[1] in columns)]
     if not eligible:
         return []
     chosen = random.choice(len(eligible), len(answers), replace=len(eligible) < len(answers))
@@ -114,3 +107,15 @@ def _example(
         subset=example.subset,
         reasoning=example.reasoning,
     )
+
+
+# By whether a cell shares a row, and a column, with an answer.
+_ELIGIBLE: dict[str, Callable[[bool, bool], bool]] = one_for_each(
+    NOISES,
+    {
+        "none": lambda same_row, same_column: False,
+        "full": lambda same_row, same_column: True,
+        "selective": lambda same_row, same_column: same_row or same_column,
+        "column": lambda same_row, same_column: same_column,
+    },
+)

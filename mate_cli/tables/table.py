@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 Coordinate = tuple[int, int]
 """A body cell as (row, column), both from 0; the header is not a row."""
-
-Input = Literal["both", "table", "passages"]
-"""Parts of a table to read: cells with their linked passages, or one of the two."""
 
 
 @dataclass(frozen=True, slots=True)

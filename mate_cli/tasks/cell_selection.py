@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.task import OBJECTIVES, Objective
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
 from mate_cli.tasks.task import SeesAll, Verdict
-
-Objective = Literal["mml", "hard_em", "uniform"]
-OBJECTIVES: tuple[str, ...] = get_args(Objective)
 
 _NEVER = -1e30
 """Log-probability of cells that are not candidates: finite, so that differences are not NaN."""
@@ -140,4 +139,4 @@ def _uniform_target(among: Tensor, document: Tensor, documents: int) -> Tensor:
     return count.clamp(min=1).reciprocal()[document]
 
 
-_TARGETS = {"mml": _mml_target, "hard_em": _hard_em_target, "uniform": _uniform_target}
+_TARGETS = one_for_each(OBJECTIVES, {"mml": _mml_target, "hard_em": _hard_em_target, "uniform": _uniform_target})

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mate_cli.config.task import Input
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import ReadingSource, SplitSource
@@ -20,7 +21,6 @@ from mate_cli.metrics.hybridqa import exact_match
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.reading import TrainingCells, question_id
-from mate_cli.tables.table import Input
 from mate_cli.tasks.grouped import logsumexp_by_group
 from mate_cli.tasks.task import Verdict
 

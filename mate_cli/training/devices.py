@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.hardware import ACCELERATORS, HardwareConfig
 from mate_cli.system.errors import UserError
 from mate_cli.training import xla
 
@@ -157,4 +158,7 @@ def _check_gpu(hardware: HardwareConfig) -> None:
         )
 
 
-_ACCELERATOR_CHECKS = {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": xla.check_xla, "xla_cpu": xla.check_xla}
+_ACCELERATOR_CHECKS = one_for_each(
+    (name for name in ACCELERATORS if name != "auto"),
+    {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": xla.check_xla, "xla_cpu": xla.check_xla},
+)

@@ -9,6 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.task import DECAYS
+
 _NO_DECAY = ("bias", "LayerNorm")
 # So late that 1 - beta ** step rounds to 1, which turns bias correction off.
 _LATE_STEP = 1e6
@@ -73,11 +76,21 @@ def rate_factor(steps: int, warmup: float, decay: str = "linear") -> Callable[[i
     def factor(step: int) -> float:
         if step < warmup_steps:
             return (step + 1) / warmup_steps
-        if decay == "constant":
-            return 1.0
-        if decay == "cosine":
-            progress = (step - warmup_steps) / max(1, steps - warmup_steps)
-            return 0.5 * (1.0 + math.cos(math.pi * progress))
-        return max(0.0, 1.0 - step / steps)
+        return _DECAYS[decay](step, warmup_steps, steps)
 
     return factor
+
+
+def _cosine(step: int, warmup: int, steps: int) -> float:
+    return 0.5 * (1.0 + math.cos(math.pi * ((step - warmup) / max(1, steps - warmup))))
+
+
+# From the step, the steps of the warm-up and those of the whole run.
+_DECAYS: dict[str, Callable[[int, int, int], float]] = one_for_each(
+    DECAYS,
+    {
+        "linear": lambda step, warmup, steps: max(0.0, 1.0 - step / steps),
+        "cosine": _cosine,
+        "constant": lambda step, warmup, steps: 1.0,
+    },
+)

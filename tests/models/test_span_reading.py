@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from mate_cli.attention import Layout
+from mate_cli.config.task import SPAN_HEADS
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.span_reading import SPAN_HEADS, LinearSpans, MateForSpanReading, MlpSpans
+from mate_cli.models.span_reading import LinearSpans, MateForSpanReading, MlpSpans
 from mate_cli.models.variants import make_planner
 from mate_cli.models.weights import load_model, save_model
 from mate_cli.system.errors import UserError

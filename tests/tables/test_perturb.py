@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.tables.perturb import KINDS, Perturbation, arrangements
+from mate_cli.config.analysis import PERTURBATIONS as KINDS
+from mate_cli.tables.perturb import Perturbation, arrangements
 from mate_cli.tables.table import Cell, Example, Table
 
 

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mate_cli.tasks.cell_selection import OBJECTIVES, cell_log_probabilities, cell_loss, rank_cells
+from mate_cli.config.task import OBJECTIVES
+from mate_cli.tasks.cell_selection import cell_log_probabilities, cell_loss, rank_cells
 
 
 @st.composite
