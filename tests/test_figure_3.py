@@ -1,4 +1,4 @@
-"""The example of the paper's figure 3 through PointR, in words of our own (checklist 111).
+"""The example of the paper's figure 3 through PointR, in words of our own.
 
 The figure's own sentences, and where TF-IDF ranks them otherwise than it shows: tests/oracles/test_figure_3_oracle.py.
 """

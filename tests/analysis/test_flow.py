@@ -159,7 +159,7 @@ def test_heads_that_do_not_look_are_uniform():
 
 
 def test_the_papers_columns_sum_to_100_and_have_its_ratios():
-    """Checklist 103 to 105."""
+    """Paper table 7."""
     assert sum(FLOW_ATTENTION) == pytest.approx(100)
     assert sum(FLOW_UNIFORM) == pytest.approx(100)
     ratios = np.array(FLOW_ATTENTION) / FLOW_UNIFORM

@@ -87,7 +87,7 @@ def longest_line(batch, kind):
 @settings(max_examples=60)
 @given(layouts(), st.sampled_from(LINES), st.integers(0, 5), st.integers(0, 5))
 def test_buckets_are_exact_where_question_and_lines_fit(batch, name, more_global, more_radius):
-    """Checklist 10: question <= G and every line <= R + 1 tokens."""
+    """Paper section 3.1: question <= G and every line <= R + 1 tokens."""
     pattern = PATTERNS[name]
     question = max(int((batch.segment[batch.document == d] == 0).sum()) for d in set(batch.document) - {-1})
     radius = max(max(longest_line(batch, kind) for kind in pattern.kinds) - 1, 1) + more_radius

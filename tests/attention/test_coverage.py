@@ -94,7 +94,7 @@ def test_nothing_to_see_is_all_seen():
 
 
 def test_a_line_within_two_buckets_is_seen_whole():
-    """Checklist 10: lines of at most R + 1 tokens always, of more than 2 R never."""
+    """docs/notes.md, note 14: lines of at most R + 1 tokens always, of more than 2 R never."""
     for length, always in [(5, True), (11, False)]:
         for shift in range(5):
             lines = np.r_[np.zeros(2 + shift, int), np.repeat(np.arange(1, 9), length)]

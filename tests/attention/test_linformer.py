@@ -1,4 +1,4 @@
-"""Linformer against the formula over padded batches (spec 2.5), forward and backward, in 64 bits."""
+"""Linformer against the formula over padded batches (docs/notes.md, note 15), forward and backward, in 64 bits."""
 
 from __future__ import annotations
 

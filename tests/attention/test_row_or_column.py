@@ -1,4 +1,4 @@
-"""SAT's one mask for all heads (checklist 47) against its definition, pair by pair."""
+"""SAT's one mask for all heads (paper section 2) against its definition, pair by pair."""
 
 from __future__ import annotations
 

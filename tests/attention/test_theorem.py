@@ -1,4 +1,4 @@
-"""What Theorem 1 asks of an attention pattern (paper section 3.3 and its proof; checklist 127).
+"""What Theorem 1 asks of an attention pattern (paper section 3.3, appendix C).
 
 The proof needs three heads, so that two share a pattern, and of that pattern what Yun et al. (2020) assume: every
 token sees itself, and one token sees and is seen by all, by which any two are at most two steps apart.

@@ -300,7 +300,7 @@ def test_conf_is_found_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch:
     ],
 )
 def test_what_an_ablation_changes(name: str, heads: str, ratio: float, k: int, ambiguous: bool) -> None:
-    """Checklist 95, 96, 98 to 100; whatever the order of the words, and nothing else."""
+    """Ablations of table 6 and sections 3 and 5.1; whatever the order of the words, and nothing else."""
     plain = to_plain(train_config(f"model={'mate' if heads == 'mate' else heads}"))
     plain["model"] |= {"row_ratio": ratio, "linformer": {"k": k}}
     plain["task"]["ambiguous"] = ambiguous
@@ -314,7 +314,7 @@ def test_what_an_ablation_changes(name: str, heads: str, ratio: float, k: int, a
     ("name", "heads", "kind"), [(FROM_A_RUN[0], None, "entailment"), (FROM_A_RUN[1], "full", None)]
 )
 def test_an_ablation_of_pre_training_starts_from_a_run(name: str, heads: str | None, kind: str | None) -> None:
-    """Checklist 97, 101: the task's own backbone gives way, whatever the order of the words."""
+    """Tables 4 and 6: the task's own backbone gives way, whatever the order of the words."""
     for words in (["task=sqa", f"ablation={name}"], [f"ablation={name}", "task=sqa"]):
         found = train_config(*words, "backbone.path=somewhere")
         assert (found.backbone.source, found.backbone.path) == ("run", "somewhere")

@@ -41,7 +41,7 @@ def test_a_backbone_on_the_command_line_wins_over_the_tasks(overrides: tuple[str
 
 
 def test_the_papers_schedule_of_hybridqa() -> None:
-    """Checklist row 36: batch 128, 80,000 steps, N=2048, clip 10, lr 1e-5, warm-up 5%."""
+    """Appendix A.2: batch 128, 80,000 steps, N=2048, clip 10, lr 1e-5, warm-up 5%."""
     paper = active_schedule(train_config("task=hybridqa"))
     assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (128, 80_000, None, 2048)
     assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (10.0, 1e-5, None, 0.05)
@@ -49,7 +49,7 @@ def test_the_papers_schedule_of_hybridqa() -> None:
 
 
 def test_the_papers_schedule_of_the_reader() -> None:
-    """Checklist row 43: batch 512, 25,000 steps, 512 tokens, clip 10, lr 5e-5, warm-up 1%; full attention."""
+    """Appendix A.2, section 4.2: batch 512, 25,000 steps, 512 tokens, clip 10, lr 5e-5, warm-up 1%; full attention."""
     chosen = train_config("task=hybridqa_reader")
     paper = active_schedule(chosen)
     assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (512, 25_000, None, 512)
@@ -68,7 +68,7 @@ def test_the_papers_schedule_of_the_reader() -> None:
 def test_the_papers_schedules_are_those_of_the_tapas_release(
     task: str, batch: int, steps: int, lr: float, warmup: float, dropout: float, attention_dropout: float
 ) -> None:
-    """Checklist 118, spec 3.8 and 6.4: the release clips to norm 1 before its values at 10, which then does nothing."""
+    """docs/notes.md, notes 30 and 31: the release clips the norm at 1, so that clipping elements at 10 does nothing."""
     paper = active_schedule(train_config(f"task={task}"))
     assert (paper.batch, paper.steps, paper.epochs, paper.max_tokens) == (batch, steps, None, 512)
     assert (paper.clip_norm, paper.lr, paper.head_lr, paper.warmup) == (1.0, lr, None, warmup)
@@ -77,7 +77,7 @@ def test_the_papers_schedules_are_those_of_the_tapas_release(
 
 
 def test_statements_are_learnt_at_the_length_and_with_the_batch_of_the_release() -> None:
-    """Spec 5.2, 5.3: 128 tokens, batch 512, 5e-5 after a warm-up of 1%; one schedule for both kinds and their mix."""
+    """docs/notes.md, note 32: 128 tokens, batch 512, 5e-5, warm-up 1%; one schedule for both kinds and their mix."""
     both, *each = (train_config(f"task={name}").task for name in ("cs", "synthetic", "counterfactual"))
     assert [(own.name, own.format, own.kind) for own in each] == [
         ("synthetic", "synthetic", "entailment"),
@@ -90,7 +90,7 @@ def test_statements_are_learnt_at_the_length_and_with_the_batch_of_the_release()
 
 
 def test_how_questions_on_tables_are_learnt() -> None:
-    """Checklist 118, 119; spec 3.8: the first answers with cells alone, the second also with an operator on them."""
+    """docs/notes.md, notes 25 and 31: the first answers with cells alone, the second also with an operator on them."""
     sqa, wtq, tabfact = (train_config(f"task={name}").task for name in ("sqa", "wtq", "tabfact"))
     assert (sqa.kind, wtq.kind, tabfact.kind) == ("table_qa", "table_qa", "entailment")
     assert (sqa.qa.aggregation, sqa.qa.temperature, sqa.qa.zero_head) == (False, 1.0, False)
@@ -113,7 +113,7 @@ def test_every_task_has_the_four_schedules(task: str) -> None:
 
 
 def test_the_papers_schedules_of_pre_training() -> None:
-    """Checklist rows 20, 25, 26: MATE 1M steps of 512 examples of 128 tokens; Linformer and TableETC 2M steps."""
+    """Appendix A.1: MATE 1M steps of 512 examples of 128 tokens; Linformer and TableETC 2M steps."""
     schedules_of = train_config("task=mlm").task.schedules
     numbers = {name: (own.batch, own.steps, own.max_tokens) for name, own in schedules_of.items()}
     assert numbers["paper"] == (512, 1_000_000, 128)

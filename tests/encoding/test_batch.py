@@ -127,7 +127,7 @@ def test_rows_from_arrow_may_have_other_integer_types(tokenizer: CellTokenizer) 
 
 @pytest.mark.parametrize("module", ["features", "batch"])
 def test_training_does_not_import_datasets(module: str) -> None:
-    """Opening a cache does; what bench and train import does not (design section 4)."""
+    """Only opening a cache imports pyarrow and datasets; bench and train do not."""
     unwanted = "{'datasets', 'pyarrow'} & set(sys.modules)"
     code = f"import sys, mate_cli.encoding.{module}; sys.exit(str({unwanted}) if {unwanted} else 0)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

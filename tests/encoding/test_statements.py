@@ -1,4 +1,4 @@
-"""Generated statements as models read them: the release left out the counterfactual ones, and all ranks (spec 7.11)."""
+"""Generated statements as models read them: the release loses counterfactual ones and all ranks (notes 21 and 22)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_the_parameters_are_those_of_tapas():
 
 @pytest.mark.parametrize(("hidden", "layers", "heads", "millions"), [(768, 12, 12, 110), (1024, 24, 16, 336)])
 def test_the_sizes_are_those_of_the_paper(hidden, layers, heads, millions):
-    """Checklist 123: 110M and 340M; BERT-large with seven type tables is 336M, which the paper rounds up."""
+    """Appendix A.2: 110M and 340M; BERT-large with seven type tables is 336M, which the paper rounds up."""
     sizes = {"hidden_size": hidden, "num_hidden_layers": layers, "intermediate_size": 4 * hidden}
     with torch.device("meta"):
         model = MateForCellSelection(MateConfig(**sizes, num_attention_heads=heads))
@@ -88,7 +88,7 @@ def test_full_attention_is_tapas(small_config, padded_tables, backend, reset, ac
 @pytest.mark.parametrize("backend", ["eager", "dense", "ragged"])
 @pytest.mark.parametrize("ratio", [0.0, 0.34, 0.5, 1.0])
 def test_mate_is_tapas_with_a_mask_per_head(small_config, padded_tables, backend, ratio):
-    """Checklist 7. The mask is additive: a boolean one does nothing in Hugging Face's TAPAS (147)."""
+    """Paper section 3. The mask is additive: a boolean one does nothing in Hugging Face's TAPAS (note 41)."""
     model = random_model(small_config(row_heads_ratio=ratio))
     types, attention_mask = padded_tables["token_type_ids"], padded_tables["attention_mask"]
     mask = torch.stack([head_masks(model.config, t, m) for t, m in zip(types, attention_mask, strict=True)])

@@ -274,7 +274,7 @@ def attention_flops(heads, tokens):
     [("etc", 1024, 1), ("bigbird", 1024, 1), ("reformer", 512, 1), ("transformer_xl", 512, 2)],
 )
 def test_attention_costs_what_table_1_says(heads, tokens, exponent):
-    """Checklist 75; Reformer's sort, which makes it n log n, is no floating-point work."""
+    """Table 1; Reformer's sort, which makes it n log n, is no floating-point work."""
     growth = attention_flops(heads, 4 * tokens) / attention_flops(heads, tokens)
     assert math.log(growth, 4) == pytest.approx(exponent, abs=0.1)
 

@@ -121,7 +121,7 @@ def test_positions_do_not_mix_cells_beyond_the_tables():
 
 
 def test_8192_tokens_need_no_new_weights(small_config):
-    """Checklist 14: 40 columns of 204 rows, one token each."""
+    """Positions restart in each cell (paper section 3.2): 40 columns of 204 rows, one token each."""
     model = MateModel(small_config()).eval()
     types = torch.zeros(1, 8192, 7, dtype=torch.long)
     types[0, 32:, 0] = 1

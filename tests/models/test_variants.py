@@ -100,7 +100,7 @@ def added(heads, hidden, layers):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_parameters_are_those_of_tapas_and_its_own(heads, size):
-    """Checklist 13, 123."""
+    """Paper section 3.2: MATE adds no parameters."""
     sizes, millions = SIZES[size]
     with torch.device("meta"):
         ours, theirs = (

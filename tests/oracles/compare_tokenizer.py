@@ -126,7 +126,7 @@ def compare(
 ) -> tuple[int, int, int]:
     """How many examples have the same ids, segments, columns, rows; how many differ; how many are refused.
 
-    A cell "nan" counts as refused: TapasTokenizer takes it for a missing value, TAPAS (spec 6.3) for a word.
+    A cell "nan" counts as refused: TapasTokenizer takes it for a missing value, TAPAS for a word (note 7).
     """
     same = different = refused = 0
     for group in by_table(examples):

@@ -1,7 +1,7 @@
 """`bucketed` against the bucketed layer of the authors' code (oracles b1 to b9).
 
 The release lets the last bucket wrap around to the first, and counts keys twice where there are one or two
-buckets (spec 2.4). Neither matters where the question fits the global tokens and there are three buckets.
+buckets (docs/notes.md, note 14). Neither matters where the question fits the global tokens and there are three buckets.
 """
 
 from pathlib import Path

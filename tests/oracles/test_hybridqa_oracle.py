@@ -126,6 +126,6 @@ def test_counts_of_the_shared_data(tmp_path: Path) -> None:
         assert (split.questions, split.missing_tables, counted.tables) == (questions, 0, tables)
         assert counted.subsets == subsets
         if subsets:
-            # Checklist 67 and 69: about 70 cells a question and half of the questions ambiguous.
+            # Paper section 4: about 70 cells a question and half of the questions ambiguous.
             assert 65 < counted.mean_cells < 75
             assert 0.44 < counted.ambiguity < 0.52

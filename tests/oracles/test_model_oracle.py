@@ -86,7 +86,7 @@ def inputs_of(io):
 
 
 def assert_real_tokens_equal(ours, expected, io, atol=1e-5):
-    """Padding is left out: the release lets it see all real keys, ours is zero (spec 7.20)."""
+    """Padding is left out: the release lets it see all real keys, ours is zero (docs/notes.md, note 13)."""
     real = io["in_input_mask"] == 1
     np.testing.assert_allclose(ours.detach().numpy()[real], expected[real], atol=atol, rtol=1e-5)
 

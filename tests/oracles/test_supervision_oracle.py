@@ -45,7 +45,7 @@ def test_cells_and_values_of_the_release(oracle: dict[str, Any]) -> None:
 
 
 def test_csv_reading_of_the_release_but_for_its_marks(oracle: dict[str, Any], tmp_path: Path) -> None:
-    """Empty cells and "N/A" are "nan" there, repeated and empty headers get names; here they stay (spec 7.17)."""
+    """Empty cells and "N/A" are "nan" there, repeated and empty headers get names; here they stay (note 19)."""
     case = oracle["wtq_csv"]
     for file, text in (
         ("csv/1-csv/2.csv", case["csv"]),

@@ -81,7 +81,7 @@ def test_optimizer_steps(tag):
     for call in range(meta["steps"]):
         accumulate_clipped(model, vectors, f"{tag}/grad{call}/", meta)
         if (call + 1) % meta["accum"] == 0:
-            # The oracle's two paths read the step before or after counting it (spec-upstream 7.12).
+            # The oracle's two paths read the step before or after counting it (docs/notes.md, note 29).
             rate = release_rate(update + (meta["accum"] == 1), meta)
             take_step(model, optimizer, rate, meta["clip"])
             update += 1

@@ -75,7 +75,7 @@ MODEL = model_of()
 
 
 class ByHand:
-    """The definitions of spec 3.2 to 3.4 and 3.7 for one table."""
+    """The definitions of docs/notes.md, notes 24 and 25, for one table."""
 
     def __init__(self, own: Drawn) -> None:
         places = [(int(row), int(column)) for column, row in own.types[:, 1:3] if column]
