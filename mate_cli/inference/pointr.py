@@ -1,32 +1,43 @@
-"""PointR: a selector points to cells, a reader reads an answer from them (paper section 5, checklist 38 to 44).
+"""PointR (paper section 4): a selector points to cells, a reader reads an answer in them.
 
-The reader reads what the selector was allowed to see. A selector trained with ``task.input=table`` or ``passages``
-thus gives the baselines that Chen et al. (2020) call Table-Only and Passage-Only; theirs are other systems under
-the same limits, so that the published figures are no target for these. Three selectors need no training:
+The reader sees the same part of the input as the selector. A selector trained with ``task.input=table`` or
+``passages`` gives baselines like Table-Only and Passage-Only of Chen et al. (2020); theirs are other systems with the
+same limits, so their published results are no target. Three selectors need no training:
 
-- ``oracle``: every cell that holds the answer; of several, the one in which the reader is surest of its span. What
-  the reader could reach behind a perfect selector (checklist 60), not a bound on what it can guess
+- ``oracle``: every cell that holds the answer; the reader's most confident span wins. The score of the reader behind a
+  perfect selector
 - ``tfidf_cell``, ``tfidf_sentence``: the first cell of these rankings (``metrics.baselines``)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
+from torch.utils.data import DataLoader, IterableDataset
 
 from mate_cli.config.choices import one_for_each
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.inference import SELECTORS
+from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.encode import encode, reading_row_of
+from mate_cli.encoding.features import EncodingOptions, TooLarge
 from mate_cli.encoding.source import SplitSource
+from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.evaluate import predict_split
-from mate_cli.inference.reading import read_examples
+from mate_cli.inference.predictor import Predictor
 from mate_cli.inference.stages import Pipeline
 from mate_cli.metrics.baselines import tfidf_cell_ranking, tfidf_sentence_ranking
+from mate_cli.runs.folder import RunFolder
+from mate_cli.system.errors import UserError
 from mate_cli.tables.reading import reading_example
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tasks.cell_selection import CellPrediction
 from mate_cli.tasks.pointr import ReadCell
+from mate_cli.tasks.span_reading import SpanPrediction
+
+_ENCODED_AT_ONCE = 64
 
 Selection = Mapping[str, Sequence[tuple[Coordinate, float]]]
 """Question id -> the cells to read, best first, with p(cell)."""
@@ -40,7 +51,7 @@ def select(
     hardware: HardwareConfig,
     console: Console,
 ) -> Selection:
-    """The cells to read of each question; of a question that the selector cannot read there are none."""
+    """Select the cells to read for each question; questions that do not fit the selector are missing."""
     if isinstance(pipeline.selector, str):
         return _NAMED[pipeline.selector](examples)
     stage = pipeline.selector
@@ -60,7 +71,7 @@ def read_cells(
     hardware: HardwareConfig,
     console: Console,
 ) -> dict[str, tuple[ReadCell, ...]]:
-    """The cells of the selection with the span that the reader finds in each, by question id, every question."""
+    """Read the selected cells; question id -> cells with their spans, for every question."""
     reading = {
         (example.id, cell): reading_example(example, cell, pipeline.input)
         for example in examples
@@ -77,6 +88,48 @@ def read_cells(
         example.id: tuple(read(example, cell, probability) for cell, probability in selection.get(example.id, ()))
         for example in examples
     }
+
+
+def read_examples(
+    folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, examples: Sequence[Example], console: Console
+) -> dict[str, SpanPrediction]:
+    """Read the best span of each reading example (``mate_cli.tables.reading.reading_example``), by its id.
+
+    An example without a valid span, or one that does not fit, has an empty text with probability 0.
+
+    Args:
+        folder, config: the reader's run and its training configuration.
+
+    Raises:
+        UserError: the run is not a reader's, or has no model.
+    """
+    if config.task.traits.role != "reader":
+        raise UserError(f"{folder.path} is a run of task={config.task.name}; name the run of a reader")
+    predictor = Predictor(folder, config, hardware)
+    rows = _EncodedRows(examples, CellTokenizer(folder.best_model), predictor.options)
+    loader = DataLoader(rows, batch_size=hardware.micro_batch, collate_fn=predictor.collator)
+    spans = {example.id: SpanPrediction(example.id) for example in examples}
+    spans |= {p.id: p for p in predictor.predict(loader) if isinstance(p, SpanPrediction)}
+    if rows.left_out:
+        console.print(f"{rows.left_out} of {len(examples)} questions are too long for the reader; they have no answer")
+    return spans
+
+
+class _EncodedRows(IterableDataset[dict[str, Any]]):
+    """Encode examples while they are read, so that only a few are in memory."""
+
+    def __init__(self, examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions) -> None:
+        self.examples, self.tokenizer, self.options = examples, tokenizer, options
+        self.left_out = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(self.examples), _ENCODED_AT_ONCE):
+            part = self.examples[start : start + _ENCODED_AT_ONCE]
+            for example, encoded in zip(part, encode(part, self.tokenizer, self.options), strict=True):
+                if isinstance(encoded.outcome, TooLarge):
+                    self.left_out += 1
+                else:
+                    yield reading_row_of(example, encoded)
 
 
 def _oracle(examples: Sequence[Example]) -> Selection:

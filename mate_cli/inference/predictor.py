@@ -15,12 +15,10 @@ from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Prediction
-from mate_cli.training.backend import collator_for, inference_backend
+from mate_cli.training.backend import check_fixed, collator_for, inference_backend, most_masked
 from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers, resolve_devices
-from mate_cli.training.fixed_shape import check_fixed, most_masked
-from mate_cli.training.lightning import quieten_lightning
-from mate_cli.training.module import TaskModule
+from mate_cli.training.module import TaskModule, quieten_lightning
 from mate_cli.training.splits import encoding_options
 
 if TYPE_CHECKING:

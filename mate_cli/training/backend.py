@@ -1,32 +1,36 @@
-"""Which attention backend a run computes with, and the batches that go with it."""
+"""The attention backend of a run, and its batches; on XLA devices, the one shape of all batches."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from mate_cli.attention import BACKENDS, Buckets, FixedShape
+from mate_cli.attention import BACKENDS, Buckets, FixedShape, widest_shape
 from mate_cli.attention.autotune import autotune
+from mate_cli.attention.blocks import BLOCK, window_needed
+from mate_cli.config.kinds import KINDS
 from mate_cli.config.model import ModelConfig
 from mate_cli.config.paths import cache_folder
-from mate_cli.config.task import active_schedule
+from mate_cli.config.task import TaskConfig, active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator, layout_of
 from mate_cli.encoding.fixed import FixedCollator
+from mate_cli.kinds.registry import kind_named, kind_of
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
 from mate_cli.system.errors import UserError
 from mate_cli.training.devices import Devices
 
+_LAYOUT = ["input_ids", "row", "column", "segment"]
+
 
 def training_backend(config: TrainConfig, device: str) -> str:
-    """The backend of training as configured, but ``eager`` where ``auto`` must drop attention weights.
-
-    On XLA ``auto`` needs no other: what it takes there can drop them.
+    """The configured backend; with attention dropout, ``eager`` for ``auto``, except on XLA.
 
     Raises:
-        UserError: the schedule asks for dropout on attention weights, and the backend has none.
+        UserError: the schedule has attention dropout, and the backend does not support it.
     """
     backend, dropout = config.model.attention.backend, active_schedule(config).attention_dropout
     is_chosen_later = backend in ("auto", "autotune")
@@ -52,7 +56,7 @@ def inference_backend(config: ModelConfig) -> str:
 
 
 def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: Devices) -> str:
-    """The backend that a trial on the first of the encoded ``rows`` finds fastest; remembered in the cache folder."""
+    """The fastest backend in a trial on the first encoded ``rows``; remembered in the cache folder."""
     typical = [rows[number] for number in range(min(len(rows), config.hardware.micro_batch))]
     head_dim = model.hidden_size // model.num_attention_heads
     dtype = torch.bfloat16 if devices.low_precision else torch.float32
@@ -69,13 +73,54 @@ def collator_for(
     shape: FixedShape | None = None,
     masked: int = 0,
 ) -> Collator:
-    """What makes batches for a model, with the plans of its attention; ``autotune`` without a trial is ``auto``.
+    """Return the collator that makes batches for a model, with its attention plans.
 
     Args:
-        shape: of all batches, where the device asks for one.
-        masked: how many masked tokens a document has at most, where there is a shape.
+        backend: ``autotune`` means ``auto`` here; ``tuned_backend`` does the trial.
+        shape: of all batches, on devices that need a fixed shape; masked: most masked tokens of a document then.
     """
     buckets = Buckets(config.bucketed.global_size, config.bucketed.radius)
-    chosen = "auto" if backend == "autotune" else backend
-    planner = make_planner(model, chosen, device, buckets, low_precision)
+    planner = make_planner(model, "auto" if backend == "autotune" else backend, device, buckets, low_precision)
     return Collator(planner) if shape is None else FixedCollator(planner, shape, masked)
+
+
+def check_fixed(task: TaskConfig) -> None:
+    """Check that the losses of a task have a fixed shape; XLA devices compile a program for each shape.
+
+    Raises:
+        UserError: they do not.
+    """
+    if not kind_of(task).fixed_shape:
+        fixed = ", ".join(name for name in KINDS if kind_named(name).fixed_shape)
+        raise UserError(
+            f"task={task.name} ({task.kind}) does not run on XLA devices yet, because its shapes vary from batch to "
+            f"batch: use a GPU or hardware=cpu; XLA devices train {fixed}"
+        )
+
+
+def most_masked(task: TaskConfig, max_tokens: int) -> int:
+    """The most masked tokens of an example."""
+    return max(1, round(task.masking.share * max_tokens)) if task.traits.learns_from_corpus else 0
+
+
+def shape_of(rows: Any, documents: int, max_tokens: int) -> FixedShape:
+    """The smallest shape that fits any micro-batch of the encoded rows; the widest shape for a stream.
+
+    Args:
+        rows: sets of encoded rows; documents: examples of a micro-batch; max_tokens: of an encoded example.
+    """
+    if not all(hasattr(split, "select_columns") for split in rows):
+        return widest_shape(documents, max_tokens)
+    needs = [_need(row) for split in rows for row in split.select_columns(_LAYOUT)]
+    tokens, question, *windows = map(max, zip(*needs, strict=True))
+    return FixedShape(documents, min(max_tokens, _rounded(tokens)), _rounded(question), *windows)
+
+
+def _need(row: Mapping[str, Any]) -> tuple[int, int, int, int]:
+    layout = layout_of([row])
+    question = int((layout.segment == 0).sum())
+    return len(layout.document), question, window_needed("row", layout), window_needed("column", layout)
+
+
+def _rounded(tokens: int) -> int:
+    return -(-tokens // BLOCK) * BLOCK

@@ -24,17 +24,15 @@ from mate_cli.runs.identity import run_path
 from mate_cli.runs.parent import check_parent, origin_of
 from mate_cli.system.errors import Preempted, UserError, disk_reason
 from mate_cli.system.ranks import is_first_rank
-from mate_cli.training.backend import collator_for, training_backend, tuned_backend
+from mate_cli.training.backend import check_fixed, collator_for, most_masked, shape_of, training_backend, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted, check_state
 from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.curves import Curves
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, device_name, loader_workers, resolve_devices
 from mate_cli.training.finite import FiniteLoss
-from mate_cli.training.fixed_shape import check_fixed, most_masked, shape_of
-from mate_cli.training.lightning import quieten_lightning
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
-from mate_cli.training.module import Optimization, TaskModule
+from mate_cli.training.module import Optimization, TaskModule, quieten_lightning
 from mate_cli.training.rows import check_data, open_rows
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model

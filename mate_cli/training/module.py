@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -237,3 +239,19 @@ def most_confident(batches: Iterable[Iterable[Verdict]]) -> list[Verdict]:
         if rival is None or verdict.confidence > rival.confidence:
             best[verdict.question] = verdict
     return list(best.values())
+
+
+def quieten_lightning() -> None:
+    """Hide Lightning's messages about itself; keep its errors."""
+    for name in ("pytorch_lightning", "pytorch_lightning.utilities.rank_zero", "lightning_fabric"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    # The sampler starts at the step of the checkpoint; the profile chooses the workers.
+    warnings.filterwarnings("ignore", message=".*dataloader is not resumable.*")
+    warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    warnings.filterwarnings("ignore", message=".*You have overridden `on_before_batch_transfer`.*")
+    warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+    warnings.filterwarnings("ignore", message=".*predict returned None.*")
+    warnings.filterwarnings("ignore", message=".*Experiment logs directory.*")
+    warnings.filterwarnings("ignore", message=".*Checkpoint directory.*")
+    # Logits may be a view: nothing writes into them.
+    warnings.filterwarnings("ignore", message=".*FSDP2-wrapped module.*returned a view.*")

@@ -223,7 +223,7 @@ def test_a_file_of_answers(mate: Mate, tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "pred.json").write_text('[{"question_id": "a", "pred": "Red"}, {"question_id": "b", "pred": "x"}]')
     words = ("evaluate", "predictions=pred.json", "reference=ref.json")
     assert mate(*words) == 0
-    assert "answers: EM 50.0 (0.0 to 100.0), F1 50.0 (0.0 to 100.0)" in capsys.readouterr().out
+    assert "answers: EM 50.0 (9.5 to 90.5), F1 50.0 (9.5 to 90.5)" in capsys.readouterr().out
     (tmp_path / "pred.json").write_text('[{"question_id": "a", "pred": "Red"}]')
     assert mate(*words) == 2
     assert "1 of 2 questions have no answer, first b" in _one_line(capsys)

@@ -17,7 +17,7 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import active_schedule
 from mate_cli.encoding.encode import encode, reading_row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.inference.reading import read_examples
+from mate_cli.inference.pointr import read_examples
 from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError

@@ -19,8 +19,8 @@ from mate_cli.kinds.registry import kind_named
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.training import fit, xla
+from mate_cli.training.backend import check_fixed
 from mate_cli.training.devices import Devices, accumulation, resolve_devices
-from mate_cli.training.fixed_shape import check_fixed
 from tests.training.test_every_model import composed
 
 REPLICAS = {"tpu_v3": 8, "tpu_v3_32": 32, "tpu_v4": 4, "tpu_v5e": 8, "tpu_v6e": 8}
@@ -122,7 +122,7 @@ def test_tasks_of_other_shapes_are_refused(kind):
         check_fixed(task)
     else:
         with pytest.raises(
-            UserError, match=rf"\({kind}\) has other shapes for each batch and runs on no XLA device yet"
+            UserError, match=rf"\({kind}\) does not run on XLA devices yet"
         ):
             check_fixed(task)
 
