@@ -20,9 +20,34 @@ def run(config: TrainConfig) -> None:
     if not is_first_rank():
         return
     try:
-        record_and_show(folder, split, evaluate_run(folder, config, config.hardware, split, console), console)
+        evaluation = evaluate_run(folder, config, config.hardware, split, console)
+        lead = record_and_show(folder, split, evaluation, console).lead
         folder.finish()
     finally:
         folder.release()
     console.print(f"\nrun folder: {folder.path}", highlight=False)
-    console.print(f"next: {kind_of(config.task).next_command.format(run=folder.path)}", highlight=False, markup=False)
+    if lead is not None and lead[1] < 0:
+        console.print(
+            f"not yet useful: the baseline '{lead[0]}' needs no training and scores higher",
+            highlight=False,
+            markup=False,
+        )
+        console.print(f"try: {_remedy(config)}", highlight=False, markup=False)
+    else:
+        command = kind_of(config.task).next_command.format(run=folder.path)
+        console.print(f"next: {command}", highlight=False, markup=False)
+
+
+def _remedy(config: TrainConfig) -> str:
+    """What is most likely to lift a model above its baselines."""
+    schedule = config.schedule or config.task.default_schedule
+    remedies = []
+    if schedule == "smoke":
+        longer = [name for name in reversed(config.task.schedules) if name != "smoke"]
+        remedies.append(f"a longer schedule: schedule={', '.join(longer)}")
+    if config.backbone.source == "random":
+        remedies.append("pre-trained weights: backbone=minilm")
+    return (
+        "; ".join(remedies)
+        or "a longer training (epochs=... or steps=...), another lr=..., other weights (backbone=...)"
+    )

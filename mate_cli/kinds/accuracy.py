@@ -9,12 +9,12 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.kinds.kind import Groups, Report, Right
-from mate_cli.metrics.shares import interval_record, percent, percent_interval
+from mate_cli.metrics.shares import interval_record, lead_text, percent, percent_interval
 from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 
 
 def accuracy_record(model: Right, baselines: Mapping[str, Right], groups: Groups | None = None) -> dict[str, Any]:
-    """Accuracies as plain data: of the model with 95% bootstrap intervals, and of the baselines.
+    """Accuracies as plain data: of the model with 95% intervals, and of the baselines.
 
     ``lead`` is, for each measure, the model's accuracy less that of the baseline that is best in it, question by
     question, with its interval.
@@ -54,13 +54,19 @@ def accuracy_report(record: dict[str, Any], title: str, measures: Sequence[str],
     """Report the record of one model; without a table and a line where the split is blind."""
     if not record["questions"]:
         return Report(record, submission=submission)
-    return Report(record, accuracy_table(title, {"model": record}), accuracy_summary(record, measures), submission)
+    table, summary = accuracy_table(title, {"model": record}), accuracy_summary(record, measures)
+    return Report(record, table, summary, submission, accuracy_lead(record, measures))
+
+
+def accuracy_lead(record: Mapping[str, Any], measures: Sequence[str]) -> tuple[str, float]:
+    """The best baseline in the first of ``measures`` and how far the model is above it (``Report.lead``)."""
+    lead = record["lead"][measures[0]]
+    return lead["over"], lead["mean"]
 
 
 def _measure_summary(name: str, own: Mapping[str, float], lead: Mapping[str, Any]) -> str:
     return (
-        f"{name} {percent(own['mean'])} (95% interval {percent_interval(own['low'], own['high'])}), "
-        f"{percent(lead['mean'])} points above {lead['over']} ({percent_interval(lead['low'], lead['high'])})"
+        f"{name} {percent(own['mean'])} (95% interval {percent_interval(own['low'], own['high'])}), {lead_text(lead)}"
     )
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
+from mate_cli.kinds.group_rows import group_rows
 from mate_cli.kinds.kind import AskedRun, HubCard, QuestionAnswering, Report, TaskKind
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.metrics.cell_selection import KS, CellSelectionScores, Hits, example_places, score
-from mate_cli.metrics.shares import interval_record, percent
+from mate_cli.metrics.shares import interval_record, lead_text, percent
 from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 from mate_cli.metrics.wtq import Value
 from mate_cli.models.cell_selection import MateForCellSelection
@@ -50,7 +51,8 @@ class CellEvaluation:
         record = score_record(self.examples, rankings, self.baselines, self.random_hits)
         if not record["questions"]:
             return Report(record)
-        return Report(record, score_table(f"{label}: Hits@k, per cent", record), score_summary(record))
+        lead = (record["lead"]["over"], record["lead"]["mean"])
+        return Report(record, score_table(f"{label}: Hits@k, per cent", record), score_summary(record), lead=lead)
 
 
 def score_record(
@@ -61,7 +63,7 @@ def score_record(
 ) -> dict[str, Any]:
     """Scores of a model and its baselines on a split, as plain data.
 
-    ``lead`` is the model's Hits@1 less that of the best baseline, question by question, with its 95% bootstrap
+    ``lead`` is the model's Hits@1 less that of the best baseline, question by question, with its 95%
     interval.
     """
     answered = [example for example in examples if example.answers is not None]
@@ -90,9 +92,8 @@ def score_table(title: str, record: Mapping[str, Any]) -> RichTable:
         table.add_column(f"Hits@{k}", justify="right")
     model = record["model"]
     _add_row(table, "model", model["all"], style="bold")
-    for groups in (model["by_subset"], model["by_reasoning"]):
-        for name, hits in groups.items():
-            _add_row(table, f"  {name}", hits)
+    for name, hits in group_rows(model):
+        _add_row(table, name, hits)
     for name, hits in record["baselines"].items():
         _add_row(table, name, hits)
     return table
@@ -103,12 +104,14 @@ def score_summary(record: Mapping[str, Any]) -> str:
     interval, lead = record["hits@1_interval"], record["lead"]
     return (
         f"Hits@1 {percent(interval['mean'])} (95% interval {percent(interval['low'])} to "
-        f"{percent(interval['high'])}); {percent(lead['mean'])} points above {lead['over']} "
-        f"({percent(lead['low'])} to {percent(lead['high'])})"
+        f"{percent(interval['high'])}); {lead_text(lead)}"
     )
 
 
-def _add_row(table: RichTable, name: str, hits: Mapping[str, Any], style: str | None = None) -> None:
+def _add_row(table: RichTable, name: str, hits: Mapping[str, Any] | None, style: str | None = None) -> None:
+    if hits is None:
+        table.add_row(name)
+        return
     count = str(hits.get("questions", ""))
     table.add_row(name, count, *(percent(hits[f"hits@{k}"]) for k in KS), style=style)
 

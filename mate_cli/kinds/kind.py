@@ -56,12 +56,14 @@ class Report(NamedTuple):
 
     Attributes:
         submission: content of the benchmark's official prediction file, a TSV file; "" where it has none.
+        lead: the best baseline, and how far the score is above it, from -1 to 1; None where the split is blind.
     """
 
     record: dict[str, Any]
     table: RichTable | None = None
     summary: str = ""
     submission: str = ""
+    lead: tuple[str, float] | None = None
 
 
 class Evaluation(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.accuracy import accuracy_record, accuracy_summary, accuracy_table
+from mate_cli.kinds.accuracy import accuracy_lead, accuracy_record, accuracy_summary, accuracy_table
 from mate_cli.kinds.kind import AskedRun, HubCard, Report, TaskKind
 from mate_cli.metrics.baselines import Unigram, perplexity
 from mate_cli.models.masked_language import MateForMaskedLM
@@ -42,7 +42,8 @@ class PieceEvaluation:
             f"{accuracy_summary(record, [_ALL])}; perplexity {both['model']:.1f}, "
             f"by frequencies {both['frequencies']:.1f}"
         )
-        return Report(record, accuracy_table(f"{label}: accuracy, per cent", {"model": record}), summary)
+        table = accuracy_table(f"{label}: accuracy, per cent", {"model": record})
+        return Report(record, table, summary, lead=accuracy_lead(record, [_ALL]))
 
 
 def piece_record(evaluation: PieceEvaluation) -> dict[str, Any]:

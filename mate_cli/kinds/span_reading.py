@@ -10,6 +10,7 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
+from mate_cli.kinds.group_rows import group_rows
 from mate_cli.kinds.kind import AskedRun, HubCard, Report, TaskKind
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
@@ -61,7 +62,9 @@ class ReadingEvaluation:
         if not record["questions"]:
             return Report(record)
         title = f"{label}: answers read in the cells that hold them, per cent"
-        return Report(record, reading_table(title, record), reading_summary(record))
+        (baseline, scores), *_ = record["baselines"].items()
+        lead = (baseline, record["model"]["all"]["exact"] - scores["exact"])
+        return Report(record, reading_table(title, record), reading_summary(record), lead=lead)
 
 
 def reading_record(examples: Sequence[Example], answers: Answers, baselines: Mapping[str, Answers]) -> dict[str, Any]:
@@ -93,12 +96,9 @@ def reading_table(title: str, record: Mapping[str, Any]) -> RichTable:
     for name in ("questions", "EM", "F1"):
         table.add_column(name, justify="right")
     model = record["model"]
-    groups = [*model["by_subset"].items(), *model["by_reasoning"].items()]
-    rows = [("model", model["all"], "bold")]
-    rows += [(f"  {name}", own, "") for name, own in groups]
-    rows += [(name, own, "") for name, own in record["baselines"].items()]
-    for name, own, style in rows:
-        table.add_row(name, str(own["questions"]), percent(own["exact"]), percent(own["f1"]), style=style)
+    for name, own in [("model", model["all"]), *group_rows(model), *record["baselines"].items()]:
+        cells = (str(own["questions"]), percent(own["exact"]), percent(own["f1"])) if own else ()
+        table.add_row(name, *cells, style="bold" if name == "model" else "")
     return table
 
 

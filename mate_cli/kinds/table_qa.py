@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.accuracy import accuracy_record, accuracy_report, accuracy_summary, accuracy_table
+from mate_cli.kinds.accuracy import accuracy_lead, accuracy_record, accuracy_report, accuracy_summary, accuracy_table
 from mate_cli.kinds.cell_selection import cell_records
 from mate_cli.kinds.kind import AskedRun, HubCard, Judgement, QuestionAnswering, Report, Right, TaskKind
 from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
@@ -48,7 +48,9 @@ class SequenceEvaluation:
             return Report(record, submission=submission)
         models = {"model, own history": record["own_history"], "model, gold history": record["gold_history"]}
         table = accuracy_table(f"{label}: {CELLS}", models)
-        return Report(record, table, accuracy_summary(record["own_history"], CELL_MEASURES), submission)
+        own = record["own_history"]
+        summary, lead = accuracy_summary(own, CELL_MEASURES), accuracy_lead(own, CELL_MEASURES)
+        return Report(record, table, summary, submission, lead)
 
     def record(self) -> dict[str, Any]:
         """ALL, SEQ and accuracy by position, with each history; ``own_history`` is the official figure."""

@@ -46,8 +46,8 @@ def submission_report(predictions: Path, questions: Path) -> Report:
     )
 
 
-def record_and_show(folder: RunFolder, label: str, evaluation: Evaluation, console: Console) -> None:
-    """Keep predictions and scores in the run folder, and show the scores."""
+def record_and_show(folder: RunFolder, label: str, evaluation: Evaluation, console: Console) -> Report:
+    """Keep predictions and scores in the run folder, show the scores, and return them."""
     scores = evaluation.report(label)
     with folder.recording():
         folder.write_predictions(label, evaluation.predictions.values())
@@ -56,6 +56,7 @@ def record_and_show(folder: RunFolder, label: str, evaluation: Evaluation, conso
             folder.write_submission(label, scores.submission)
     if not scores.record["questions"]:
         console.print(f"{label} is blind: predictions written, nothing to score")
-        return
+        return scores
     console.print(scores.table)
     console.print(scores.summary, highlight=False)
+    return scores
