@@ -15,7 +15,7 @@ from mate_cli.inference.stages import Stage
 from mate_cli.kinds.entailment import LABELS
 from mate_cli.kinds.registry import task_of
 from mate_cli.metrics.near_miss import Miss, classify
-from mate_cli.models.config_file import read_config
+from mate_cli.models.configuration import read_config
 from mate_cli.tables.reading import reading_example
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.training.splits import encoding_options

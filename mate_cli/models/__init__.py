@@ -1,7 +1,7 @@
 """Configuration, embeddings, encoder and heads, with Hugging Face's names; weights in and out.
 
-Importing this makes the model type ``mate`` known to the Auto classes of ``transformers``, so that they load a folder
-that ``mate export`` wrote; no code comes with the folder.
+Importing this package registers the model type ``mate`` with the Auto classes of ``transformers``, so that they load
+folders of ``mate export``, which contain no code.
 """
 
 from transformers import (

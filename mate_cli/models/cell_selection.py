@@ -1,4 +1,4 @@
-"""The cell selector: a linear layer on every token, the mean over each cell (paper 5.1, checklist 32)."""
+"""The cell selector: a linear layer on every token, the mean over each cell (paper section 4.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformers import initialization as init
 
 from mate_cli.attention import Plan
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.model import MateModel, MatePreTrainedModel
+from mate_cli.models.model import MateModel, MatePreTrainedModel, mean_by_group
 
 
 class MateForCellSelection(MatePreTrainedModel):
@@ -28,20 +28,22 @@ class MateForCellSelection(MatePreTrainedModel):
     def forward(
         self, input_ids: Tensor, token_types: Tensor, positions: Tensor, cell: Tensor, cells: int, plan: Plan
     ) -> Tensor:
-        """Logits of the body cells of a packed batch.
+        """Score the body cells of a packed batch by the mean logit of their tokens.
 
         Args:
-            input_ids, positions: int64 ``[tokens]``; token_types: int64 ``[tokens, 7]``.
-            cell: int64 ``[tokens]``, the body cell each token belongs to, -1 where none; cells: how many.
+            input_ids, positions: int64 ``[tokens]``.
+            token_types: int64 ``[tokens, 7]``.
+            cell: int64 ``[tokens]``, body cell of each token, -1 for none.
+            cells: number of body cells.
 
         Returns:
-            ``[cells]``, float32 at least, under autocast too: the mean of the logits of each cell's tokens.
+            ``[cells]``, at least fp32, also under autocast.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
-        # A product and a sum over few numbers each: bfloat16 would cost digits and save no time.
+        # Few numbers: bf16 would lose digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))
-            return mean_by_cell(states @ self.output_weights + self.output_bias, cell, cells)
+            return mean_by_group(states @ self.output_weights + self.output_bias, cell, cells)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -49,11 +51,3 @@ class MateForCellSelection(MatePreTrainedModel):
         if module is self:
             init.normal_(self.output_weights, 0.0, self.config.initializer_range)
             init.zeros_(self.output_bias)
-
-
-def mean_by_cell(values: Tensor, cell: Tensor, cells: int) -> Tensor:
-    """Mean of ``values`` ``[tokens]`` over the tokens of each cell, ``[cells]``; cell -1 is left out."""
-    slot = torch.where(cell >= 0, cell, cells)
-    total = values.new_zeros(cells + 1).index_add(0, slot, values)
-    count = values.new_zeros(cells + 1).index_add(0, slot, torch.ones_like(values))
-    return (total / count.clamp(min=1))[:cells]

@@ -1,4 +1,4 @@
-"""Checkpoints of BERT, MiniLM, TAPAS and our own: their files, read and written, and their tensors under our names."""
+"""Checkpoint files of BERT, MiniLM, TAPAS and mate: reading, writing, and mapping their tensors to our names."""
 
 from __future__ import annotations
 
@@ -29,82 +29,83 @@ _READ_ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, EOFError)
 
 @contextmanager
 def written_whole(folder: Path) -> Iterator[Path]:
-    """A folder to write into, which takes the place of ``folder`` when all is written.
+    """Yield a temporary folder that replaces ``folder`` when everything is written.
 
-    Where one stands already, its files of the same names are replaced one by one: at no time is there no model.
+    An existing folder keeps a whole model at all times: its files are replaced one by one.
 
     Raises:
-        OSError: it cannot be written; nothing is left of the attempt.
+        OSError: it cannot be written; the temporary folder is removed.
     """
-    temporary = folder.with_name(f".{folder.name}.tmp")  # hidden, so that no folder of the user's is in the way
+    temporary = folder.with_name(f".{folder.name}.tmp")  # hidden, so that it is no folder of the user
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
         yield temporary
-        _move_into_place(temporary, folder)
+        if not folder.exists():
+            os.replace(temporary, folder)
+        else:
+            for path in sorted(temporary.iterdir()):
+                os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files with a model's tensors: safetensors, else PyTorch's; none where there are neither."""
+    """List the files with a model's tensors: safetensors, else PyTorch's."""
     return sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All tensors of a model folder: safetensors, else a PyTorch file, of which nothing but tensors is read.
+    """Read all tensors of a model folder, from safetensors or, without running code, from PyTorch files.
 
     Raises:
-        UserError: there is none, it is broken, or it holds objects whose reading could run code.
+        UserError: there are no files, or one is corrupt or contains pickled code.
     """
     files = weight_files(folder)
     if not files:
-        raise UserError(f"{folder} holds no weights: neither model.safetensors nor pytorch_model.bin")
+        raise UserError(f"{folder} has no weights: neither model.safetensors nor pytorch_model.bin")
     tensors: dict[str, Tensor] = {}
     for path in files:
         try:
             tensors.update(_read_file(path))
-        except pickle.UnpicklingError as error:  # its text tells how to read the file all the same
+        except pickle.UnpicklingError as error:  # its text explains how to run the code
             raise UserError(
-                f"{path} cannot be read as weights (broken, or objects that could run code, which are refused); "
-                "take the model's safetensors file"
+                f"cannot load weights from {path}: corrupt, or contains pickled code; use the model's safetensors file"
             ) from error
         except _READ_ERRORS as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise UserError(f"{path} cannot be read as weights ({reason}); fetch the model again") from error
+            raise UserError(f"cannot load weights from {path} ({reason}); download the model again") from error
     return tensors
 
 
-def renamed(stored: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors of a checkpoint under our names: heads as they are, the encoder under ``tapas.``, buffers dropped.
+def renamed(stored: dict[str, Tensor], model: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Rename a checkpoint's tensors: heads keep their names, the encoder gets ``tapas.``, buffers are dropped.
 
-    BERT, known by its single table of segments, is made ready for tables here, and nothing else is: our own
-    checkpoints and TAPAS's have seven type tables.
+    BERT, recognised by its single segment table, is adapted to tables as ``load_weights`` explains; TAPAS and mate have
+    seven type tables.
 
     Args:
-        own: the tensors of the model that they are for.
+        model: tensors of the model to fill.
     """
-    found = {}
+    tensors = {}
     for name, tensor in stored.items():
         if name.endswith("position_ids"):
             continue
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
         prefix = next(p for p in _PREFIXES if name.startswith(p))
         inner = "tapas." + name.removeprefix(prefix)
-        is_encoder = inner in own or inner == _BERT_SEGMENTS
-        found[inner if is_encoder else name] = tensor
-    if _SEGMENTS not in found and _BERT_SEGMENTS in found:
-        found[_SEGMENTS] = _segment_table(found.pop(_BERT_SEGMENTS), own[_SEGMENTS])
-        _free_first_position(found)
-    return found
+        is_encoder = inner in model or inner == _BERT_SEGMENTS
+        tensors[inner if is_encoder else name] = tensor
+    if _SEGMENTS not in tensors and _BERT_SEGMENTS in tensors:
+        tensors[_SEGMENTS] = _segment_table(tensors.pop(_BERT_SEGMENTS), model[_SEGMENTS])
+        _free_first_position(tensors)
+    return tensors
 
 
-def identity_pooler(own: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A pooler that changes nothing but the scale of a state: what was trained on another one would only blur it."""
-    return {
-        _POOLER + "weight": torch.eye(len(own[_POOLER + "bias"])),
-        _POOLER + "bias": torch.zeros_like(own[_POOLER + "bias"]),
-    }
+def identity_pooler(model: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return an identity pooler, for states that the checkpoint's pooler was not trained on."""
+    bias = torch.zeros_like(model[_POOLER + "bias"])
+    return {_POOLER + "weight": torch.eye(len(bias)), _POOLER + "bias": bias}
 
 
 def _read_file(path: Path) -> dict[str, Tensor]:
@@ -112,12 +113,12 @@ def _read_file(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     tensors = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
-        raise ValueError("it holds more than named tensors")
+        raise ValueError("it contains more than named tensors")
     return tensors
 
 
 def _free_first_position(tensors: dict[str, Tensor]) -> None:
-    """Move BERT's first position into the word [CLS], whose sum of both stays, and the others up by one."""
+    """Move BERT's first position into the word [CLS], which keeps the sum of both, and the others up by one."""
     words, positions = tensors.get(WORDS), tensors.get(POSITIONS)
     if words is None or positions is None or len(words) <= _CLS or words.shape[1:] != positions.shape[1:]:
         return
@@ -126,17 +127,8 @@ def _free_first_position(tensors: dict[str, Tensor]) -> None:
     tensors[POSITIONS] = torch.cat([positions[1:], positions[-1:]])
 
 
-def _segment_table(of_bert: Tensor, own: Tensor) -> Tensor:
-    """BERT's rows, then the rest of our own; as it is where the widths differ, which is reported later."""
-    if of_bert.shape[1:] != own.shape[1:]:
+def _segment_table(of_bert: Tensor, ours: Tensor) -> Tensor:
+    """Return BERT's rows and the rest of ours; BERT's alone if the widths differ, which is reported later."""
+    if of_bert.shape[1:] != ours.shape[1:]:
         return of_bert
-    return torch.cat([of_bert.to(own), own[len(of_bert) :]])[: len(own)]
-
-
-def _move_into_place(temporary: Path, folder: Path) -> None:
-    """Rename the finished folder or, where one stands already, its files: at no time is there no model."""
-    if not folder.exists():
-        os.replace(temporary, folder)
-        return
-    for path in sorted(temporary.iterdir()):
-        os.replace(path, folder / path.name)
+    return torch.cat([of_bert.to(ours), ours[len(of_bert) :]])[: len(ours)]

@@ -1,34 +1,53 @@
-"""The configuration of a model: TAPAS's fields by their Hugging Face names, and the attention pattern."""
+"""The configuration of a model: TAPAS's fields by their Hugging Face names, the attention pattern, ``config.json``."""
 
 from __future__ import annotations
 
-from transformers import PretrainedConfig
+import json
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import PretrainedConfig, TapasConfig
 
 from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
+from mate_cli.config.kinds import KINDS
+from mate_cli.config.model import POOLINGS, TRAINED_HEADS
+from mate_cli.config.task import SPAN_HEADS
+from mate_cli.system.errors import UserError
 
-# Segment, column, row, previous label, column rank, inverse column rank, numeric relation (checklist 2).
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu": F.gelu,
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
+}
+
+# Segment, column, row, previous label, column rank, inverse column rank, numeric relation (docs/notes.md, note 4).
 TYPE_VOCAB_SIZES = (3, 256, 256, 2, 256, 256, 10)
 
 
 class MateConfig(PretrainedConfig):
-    """What ``config.json`` of a model says.
+    """The fields of a model's ``config.json``.
 
     Attributes:
-        heads: ``mate`` (row heads and column heads, paper section 3), ``full`` (TAPAS), ``row_or_column`` (SAT's
-            one mask), ``linformer``, ``table_etc``. MATE adds no parameters (checklist 13).
-        row_heads_ratio: share of row heads of ``mate`` (checklist 5).
-        linformer_k, linformer_tokens: columns and rows of the projection, K and the longest input.
-        table_etc_radius: tokens on either side that a token attends to.
-        table_etc_global_size, etc_global_size: global tokens of a document; an even number in TableETC.
-        text_only: of the type embeddings only the segment's is there (SAT).
-        histogram_row: the input has a row of value counts at the bottom of the table (SAT).
-        pooling: what a label or an operator is read from, through the pooler: the first token, [CLS], as in BERT and
-            TAPAS, or the mean of the text's tokens (``text``), as in sentence encoders.
-        kind: what the model predicts; max_span, span_head: of ``span_reading``, the longest span in pieces and what
-            scores it.
-        num_aggregation_labels, temperature, init_cell_selection_weights_to_zero: of ``table_qa``, the operators on
-            cells (0: none), what token logits are divided by, and how the weights that score cells and columns start.
-        mentions: of ``entailment``, a second head tells which tokens of the text stand in the table.
+        heads: ``mate`` (row heads and column heads, paper section 3), ``full`` (TAPAS), ``row_or_column`` (SAT),
+            ``linformer``, ``table_etc``.
+        row_heads_ratio: share of row heads of ``mate``.
+        linformer_k, linformer_tokens: columns and rows of the projection: K and the longest input.
+        table_etc_radius: number of tokens either way that a token attends to.
+        table_etc_global_size, etc_global_size: global tokens of a document; an even number for TableETC.
+        text_only: of the type embeddings keep the segment alone (SAT).
+        histogram_row: append a row of value counts to the table (SAT).
+        pooling: input of the pooler, from which labels and operators are predicted: ``first`` for [CLS], as in BERT and
+            TAPAS, or ``text`` for the mean of the text's tokens, as in sentence encoders.
+        kind: kind of task of the head.
+        max_span, span_head: longest span in pieces and its scorer (``span_reading``).
+        num_aggregation_labels, temperature, init_cell_selection_weights_to_zero: number of operators on cells (0 for
+            none), divisor of token logits, initial weights of cells and columns (``table_qa``).
+        mentions: add a head that predicts which text tokens occur in the table (``entailment``).
     """
 
     model_type = "mate"
@@ -66,10 +85,10 @@ class MateConfig(PretrainedConfig):
     mentions: bool = False
 
     def pattern(self) -> Pattern:
-        """Which tokens each head attends to.
+        """Return the tokens that each head attends to.
 
         Raises:
-            ValueError: ``heads`` says something else than a pattern, or nothing that is known.
+            ValueError: ``heads`` does not name a pattern.
         """
         if self.heads == "mate":
             return mate_pattern(self.num_attention_heads, self.row_heads_ratio)
@@ -78,3 +97,62 @@ class MateConfig(PretrainedConfig):
         if self.heads == "row_or_column":
             return Pattern((HeadGroup("row_or_column", self.num_attention_heads),))
         raise ValueError(f"heads={self.heads!r} is no pattern")
+
+
+# Dropout follows from the schedule, not from the checkpoint.
+_FIELDS = {name: kind for name, kind in MateConfig.__annotations__.items() if not name.endswith("_dropout_prob")}
+_SIZES = [name for name, kind in _FIELDS.items() if kind == "int" and name != "num_aggregation_labels"]
+_SWITCHES = [name for name, kind in _FIELDS.items() if kind == "bool"]
+
+
+def read_config(folder: Path) -> MateConfig:
+    """Read the configuration of a BERT, TAPAS or mate folder; fields that it lacks keep their defaults.
+
+    Raises:
+        UserError: there is no readable ``config.json``, or it describes no model of this family.
+    """
+    path = folder / "config.json"
+    try:
+        stored = json.loads(path.read_text())
+    except OSError as error:
+        reason = f"{path.name} cannot be read ({error.strerror})"
+        raise UserError(f"{folder} is no model folder: {reason}") from error
+    except ValueError as error:
+        raise UserError(f"{path} is not valid JSON ({error}); fetch the model again") from error
+    if not isinstance(stored, dict):
+        raise UserError(f"{path} holds no configuration; fetch the model again")
+    if stored.get("model_type") == "tapas":
+        # Hugging Face writes the fields that differ from its defaults, and our defaults differ from those.
+        stored = {**TapasConfig().to_dict(), **stored}
+    fields = {name: stored[name] for name in _FIELDS if name in stored}
+    fault = _config_fault(fields)
+    if fault:
+        raise UserError(f"{path} describes no BERT or TAPAS model: {fault}")
+    return MateConfig(**fields)
+
+
+def _config_fault(fields: dict[str, Any]) -> str | None:
+    """Return what is wrong with the fields of a configuration, or None."""
+    sizes = {name: fields.get(name, getattr(MateConfig, name)) for name in _SIZES}
+    for name, size in sizes.items():
+        if not isinstance(size, int) or size < 1:
+            return f"{name} is {size!r}"
+    if sizes["hidden_size"] % sizes["num_attention_heads"]:
+        return "hidden_size is no multiple of num_attention_heads"
+    if sizes["table_etc_global_size"] % 2:
+        return "table_etc_global_size is odd"
+    choices: dict[str, tuple[Any, ...]] = {"hidden_act": tuple(ACTIVATIONS), "heads": TRAINED_HEADS}
+    choices |= {"pooling": POOLINGS, "kind": tuple(KINDS), "span_head": SPAN_HEADS}
+    choices |= dict.fromkeys(_SWITCHES, (False, True))
+    for name, known in choices.items():
+        if fields.get(name, known[0]) not in known:
+            return f"{name} is {fields[name]!r}, not one of {', '.join(map(str, known))}"
+    labels, temperature = fields.get("num_aggregation_labels", 0), fields.get("temperature", 1.0)
+    if not isinstance(labels, int) or labels < 0:
+        return f"num_aggregation_labels is {labels!r}"
+    if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
+        return f"temperature is {temperature!r}"
+    types = fields.get("type_vocab_sizes", TYPE_VOCAB_SIZES)
+    if not isinstance(types, list | tuple) or len(types) != len(TYPE_VOCAB_SIZES):
+        return f"type_vocab_sizes is {types!r}, not {len(TYPE_VOCAB_SIZES)} sizes"
+    return None

@@ -1,7 +1,7 @@
-"""The input of the encoder: word, position and seven token-type embeddings (checklist 2, 14).
+"""Input embeddings: word, position and seven token types (paper section 3; docs/notes.md, notes 4 and 5).
 
-A text-only model has none of the seven but the segment, which tells question, table and histogram row apart
-(checklist 47; positions restart in every cell all the same, where the paper is silent). Shapes: T tokens, H hidden.
+A text-only model (SAT) has one of the seven, the segment, which tells question, table and histogram row apart; its
+positions restart in every cell as well. Shapes: T tokens, H hidden.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mate_cli.models.configuration import MateConfig
 
 
 class Embeddings(nn.Module):
-    """Their sum, normalised. Indices beyond a type table are clamped in the look-up only (checklist 149)."""
+    """The sum of the embeddings, normalised. Indices beyond a type table are clamped in the look-up only."""
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, input_ids_T: Tensor, token_types_T7: Tensor, positions_T: Tensor) -> Tensor:
-        """int64 indices to float ``[tokens, hidden]``; positions count from 0 in each cell."""
+        """Map int64 indices to float ``[tokens, hidden]``; positions count from 0 in each cell."""
         states_TH = self.word_embeddings(input_ids_T) + self.position_embeddings(positions_T)
         for number, size in enumerate(self.type_vocab_sizes):
             table = getattr(self, f"token_type_embeddings_{number}")
@@ -34,16 +34,15 @@ class Embeddings(nn.Module):
         return self.dropout(self.LayerNorm(states_TH))
 
     def clamped(self, token_types_T7: Tensor) -> Tensor:
-        """How many indices lie beyond their table: an int64 scalar on the tensor's device."""
+        """Count the indices beyond their table; an int64 scalar on the tensor's device."""
         sizes = torch.tensor(self.type_vocab_sizes, device=token_types_T7.device)
         return (token_types_T7[:, : len(sizes)] >= sizes).sum()
 
 
 def reset_positions(column: Tensor, row: Tensor, max_positions: int) -> Tensor:
-    """Position of each token within its cell, clamped to the table (spec 1.6, checklist 14).
+    """Return the position of each token within its cell, clamped to the table (docs/notes.md, note 5).
 
-    The question is one cell. A cell is its (column, row) pair, compared as a pair: unlike the release's code
-    number, no row can collide with the next column.
+    The question is one cell; other cells are (column, row) pairs.
 
     Args:
         column, row: int64 ``[batch, tokens]``.

@@ -1,4 +1,4 @@
-"""The head that tells statements which a table entails from those it refutes, as TAPAS has it (spec 3.2, 3.5)."""
+"""The entailment head of TAPAS: a linear layer on the pooled state (docs/notes.md, note 28)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mate_cli.models.model import MateModel, MatePreTrainedModel
 class StatementLogits(NamedTuple):
     """
     Attributes:
-        labels: ``[documents, 2]``; label 1: entailed, 0: refuted.
-        mentions: ``[tokens]``, whether the table has the token too; ``[0]`` where the model has no head for it.
+        labels: ``[documents, 2]``; 1: entailed, 0: refuted.
+        mentions: ``[tokens]``, logit that the table has the token too; ``[0]`` without that head.
     """
 
     labels: Tensor
@@ -26,7 +26,7 @@ class StatementLogits(NamedTuple):
 class MateForSequenceClassification(MatePreTrainedModel):
     """Scores the two labels of a document; parameter names as in ``transformers.TapasForSequenceClassification``.
 
-    A second head, ``mention``, is ours (``config.mentions``): it is there to be trained, and predicts nothing.
+    ``config.mentions`` adds the head ``mention``, which serves training alone.
     """
 
     kind: ClassVar[str] = "entailment"
@@ -41,14 +41,15 @@ class MateForSequenceClassification(MatePreTrainedModel):
     def forward(
         self, input_ids: Tensor, token_types: Tensor, positions: Tensor, first: Tensor, text: Tensor, plan: Plan
     ) -> StatementLogits:
-        """Logits of a packed batch, float32 at least, under autocast too.
+        """Compute the logits of a packed batch, at least fp32, also under autocast.
 
         Args:
-            input_ids, positions: int64 ``[tokens]``; token_types: int64 ``[tokens, 7]``.
-            first, text: the first token of each document, the text of each token, see ``MateModel.pool``.
+            input_ids, positions: int64 ``[tokens]``.
+            token_types: int64 ``[tokens, 7]``.
+            first, text: int64 ``[documents]`` and ``[tokens]``, see ``MateModel.pool``.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
-        # Few numbers: bfloat16 would cost digits and save no time.
+        # Few numbers: bf16 would lose digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.classifier.weight.dtype))
             labels = self.classifier(self.tapas.pool(states, first, text))

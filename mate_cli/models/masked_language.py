@@ -1,8 +1,6 @@
-"""The head of masked language modelling, as TAPAS has it (spec 5.2, checklist 20).
+"""The head of masked language modelling, as in TAPAS, without next-sentence prediction (docs/notes.md, note 28).
 
-The release trains a second head, on next sentences, whose label is always 0: no table is ever swapped for a random
-one (spec 5.1). It learns a constant, so there is none here; the pooler stays as it came, for the tasks that follow.
-Shapes: T tokens, M masked ones, H hidden, V pieces of the vocabulary.
+Pre-training does not change the pooler. Shapes: T tokens, M masked tokens, H hidden, V pieces of the vocabulary.
 """
 
 from __future__ import annotations
@@ -14,15 +12,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mate_cli.attention import Plan
-from mate_cli.models.configuration import MateConfig
-from mate_cli.models.encoder import ACTIVATIONS
+from mate_cli.models.configuration import ACTIVATIONS, MateConfig
 from mate_cli.models.model import MateModel, MatePreTrainedModel
 
 
 class MateForMaskedLM(MatePreTrainedModel):
     """Scores every piece at masked tokens; parameter names as in ``transformers.TapasForMaskedLM``.
 
-    The output weights are the word embeddings and no parameter of their own, so they are in no file twice.
+    The output weights are the word embeddings, not another parameter.
     """
 
     kind: ClassVar[str] = "masked_language"
@@ -34,14 +31,15 @@ class MateForMaskedLM(MatePreTrainedModel):
         self.post_init()
 
     def forward(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, masked: Tensor, plan: Plan) -> Tensor:
-        """Logits of a packed batch, at masked tokens alone: at all of them they would be the largest thing by far.
+        """Compute the logits of a packed batch at masked tokens alone, which saves most of the memory.
 
         Args:
-            input_ids, positions: int64 ``[tokens]``; token_types: int64 ``[tokens, 7]``.
-            masked: int64 ``[masked]``, which tokens.
+            input_ids, positions: int64 ``[tokens]``.
+            token_types: int64 ``[tokens, 7]``.
+            masked: int64 ``[masked]``, the masked tokens.
 
         Returns:
-            ``[masked, vocabulary]``, float32 at least, under autocast too.
+            ``[masked, vocabulary]``, at least fp32, also under autocast.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
         logits: Tensor = self.cls["predictions"](states[masked], self.tapas.embeddings.word_embeddings.weight)
@@ -49,7 +47,7 @@ class MateForMaskedLM(MatePreTrainedModel):
 
 
 class PiecePredictions(nn.Module):
-    """A dense layer with the encoder's activation and a norm, then the product with the word embeddings, and a bias."""
+    """A dense layer with activation and norm, then the product with the word embeddings, and a bias."""
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__()

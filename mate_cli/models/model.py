@@ -1,4 +1,4 @@
-"""The encoder as a Hugging Face model, for packed tokens and for padded batches."""
+"""The encoder as a Hugging Face model, for packed tokens and padded batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MatePreTrainedModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        # Through Hugging Face's functions, which leave alone what a checkpoint has filled.
+        # Hugging Face's functions skip tensors that a checkpoint has filled.
         if isinstance(module, nn.Linear | nn.Embedding):
             init.normal_(module.weight, 0.0, self.config.initializer_range)
             if isinstance(module, nn.Linear) and module.bias is not None:
@@ -47,7 +47,7 @@ class MatePreTrainedModel(PreTrainedModel):
 
 
 class MateModel(MatePreTrainedModel):
-    """Embeddings, encoder, pooler; the parameters of ``transformers.TapasModel`` (checklist 13, 124)."""
+    """Embeddings, encoder, pooler, with the parameters of ``transformers.TapasModel`` (paper section 3.2)."""
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
@@ -57,30 +57,25 @@ class MateModel(MatePreTrainedModel):
         self.post_init()
 
     def encode(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, plan: Plan) -> Tensor:
-        """States of packed tokens.
+        """Encode packed tokens as states, float ``[tokens, hidden]``.
 
         Args:
-            input_ids, positions: int64 ``[tokens]``; token_types: int64 ``[tokens, 7]``.
-
-        Returns:
-            ``[tokens, hidden]``.
+            input_ids, positions: int64 ``[tokens]``.
+            token_types: int64 ``[tokens, 7]``.
         """
         return self.encoder(self.embeddings(input_ids, token_types, positions), plan)
 
     def pool(self, states: Tensor, first: Tensor, text: Tensor) -> Tensor:
-        """What labels and operators are read from.
+        """Pool each document's first state, or the mean state of its text, to float ``[documents, hidden]``.
 
         Args:
-            states: float ``[tokens, hidden]``, as ``encode`` gives them.
-            first: int64 ``[documents]``, the first token of each.
-            text: int64 ``[tokens]``, the document of each token of a text, -1 where none.
-
-        Returns:
-            ``[documents, hidden]``: the pooler of each first state, or of the mean state of each text.
+            states: float ``[tokens, hidden]``, result of ``encode``.
+            first: int64 ``[documents]``, first token of each document.
+            text: int64 ``[tokens]``, document of each text token, -1 for other tokens.
         """
         if self.config.pooling == "first":
             return self.pooler(states[first])
-        return self.pooler(mean_of_texts(states, text, len(first)))
+        return self.pooler(mean_by_group(states, text, len(first)))
 
     def forward(
         self,
@@ -91,11 +86,11 @@ class MateModel(MatePreTrainedModel):
         backend: str = "auto",
         **_: Any,
     ) -> BaseModelOutputWithPooling:
-        """Padded batches as Hugging Face has them; padding is dropped before the encoder.
+        """Encode padded batches in Hugging Face's format; padding is dropped before the encoder.
 
         Args:
             input_ids, attention_mask, position_ids: ``[batch, tokens]``.
-            token_type_ids: ``[batch, tokens, 7]``, the question (segment 0) before the table.
+            token_type_ids: ``[batch, tokens, 7]``, with the question (segment 0) before the table.
 
         Returns:
             ``last_hidden_state`` ``[batch, tokens, hidden]``, zero at padding, and ``pooler_output``
@@ -111,7 +106,7 @@ class MateModel(MatePreTrainedModel):
         packed = self.encode(input_ids[keep], token_type_ids[keep], position_ids.expand_as(keep)[keep], plan)
         states = packed.new_zeros(*input_ids.shape, packed.shape[1])
         states[keep] = packed
-        first = (keep.sum(1).cumsum(0) - keep.sum(1)).clamp(max=len(packed) - 1)  # the last may be all padding
+        first = (keep.sum(1).cumsum(0) - keep.sum(1)).clamp(max=len(packed) - 1)  # the last example may be all padding
         text = torch.where(token_type_ids[keep][:, 0] == 0, keep.nonzero()[:, 0], -1)
         return BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=self.pool(packed, first, text))
 
@@ -123,21 +118,22 @@ class MateModel(MatePreTrainedModel):
 
     def _plan(self, keep: Tensor, kept_types: Tensor, backend: str) -> Plan:
         if backend == "auto" and self.training and self.config.attention_probs_dropout_prob:
-            backend = "eager"  # the only one with attention dropout
+            backend = "eager"  # not every backend has attention dropout
         segment, column, row = kept_types[:, :3].cpu().numpy().T
-        # Numbered without gaps, should an example be all padding.
+        # Numbers without gaps, even if an example is all padding.
         _, document = torch.unique(keep.nonzero()[:, 0], return_inverse=True)
         layout = Layout(document.cpu().numpy(), row, column, segment)
         return make_planner(self.config, backend, keep.device.type)(layout).to(keep.device)
 
 
-def mean_of_texts(values: Tensor, text: Tensor, documents: int) -> Tensor:
-    """Mean of ``values`` ``[tokens, n]`` over the tokens of each text, ``[documents, n]``; 0 where it has none.
+def mean_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:
+    """Return the mean over each group's tokens, float ``[groups, ...]``; 0 for a group without tokens.
 
     Args:
-        text: int64 ``[tokens]``, the document of each token of a text, -1 where none.
+        values: float ``[tokens, ...]``.
+        group: int64 ``[tokens]``; tokens of group -1 are left out.
     """
-    slot = torch.where(text >= 0, text, documents)
-    total = values.new_zeros(documents + 1, values.shape[1]).index_add(0, slot, values)
-    count = values.new_zeros(documents + 1).index_add(0, slot, torch.ones_like(values[:, 0]))
-    return (total / count.clamp(min=1)[:, None])[:documents]
+    slot = torch.where(group >= 0, group, groups)
+    total = values.new_zeros(groups + 1, *values.shape[1:]).index_add(0, slot, values)
+    count = values.new_zeros(groups + 1).index_add(0, slot, values.new_ones(len(values)))
+    return (total / count.clamp(min=1).view(-1, *[1] * (values.dim() - 1)))[:groups]

@@ -1,6 +1,6 @@
-"""The reader: scores spans from the states of their first and last tokens (paper section 5.2, checklist 41).
+"""The reader: scores spans from the states of their first and last tokens (paper section 4.2).
 
-Shapes: T tokens, H width, S spans, L longest span in tokens.
+Shapes: T tokens, H hidden, S spans, L longest span in tokens.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ class MateForSpanReading(MatePreTrainedModel):
     def forward(
         self, input_ids: Tensor, token_types: Tensor, positions: Tensor, first: Tensor, last: Tensor, plan: Plan
     ) -> Tensor:
-        """Logits of spans.
+        """Compute the logits of spans.
 
         Args:
-            input_ids, positions: int64 ``[T]``; token_types: int64 ``[T, 7]``.
-            first, last: int64 ``[S]``, the ends of the spans; ``0 <= last - first < config.max_span``.
+            input_ids, positions: int64 ``[T]``.
+            token_types: int64 ``[T, 7]``.
+            first, last: int64 ``[S]``, first and last tokens of the spans; ``0 <= last - first < config.max_span``.
 
         Returns:
-            ``[S]``, float32 at least, under autocast too.
+            ``[S]``, at least fp32, also under autocast.
         """
         return self.spans(self.tapas.encode(input_ids, token_types, positions, plan), first, last)
 
 
 class LinearSpans(nn.Module):
-    """One linear layer on [start; end], as the release (spec 3.6): a number for either end, added."""
+    """One linear layer on [start; end], as in the release (docs/notes.md, note 26): a sum over both ends."""
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__()
@@ -61,8 +62,8 @@ class LinearSpans(nn.Module):
 class MlpSpans(nn.Module):
     """A hidden layer of the encoder's width on [start; end], ReLU, and a linear layer (the paper leaves sizes open).
 
-    The hidden layer is computed by halves: its product with every token as a start and as an end, T x 2H, and their
-    sums for all starts at one span length at a time. No [start; end] of 2H numbers is formed for any span.
+    The hidden layer is computed by halves: its product with every token as a start and as an end, T x 2H, then the sums
+    for all starts, one span length at a time. No [start; end] of 2H numbers is formed for any span.
     """
 
     def __init__(self, config: MateConfig) -> None:
@@ -74,7 +75,7 @@ class MlpSpans(nn.Module):
 
     def forward(self, states_TH: Tensor, first_S: Tensor, last_S: Tensor) -> Tensor:
         start_TH, end_TH = self.start(states_TH), self.end(states_TH)
-        # A sum of many terms that a softmax compares: bfloat16 would make ties of near equals.
+        # A softmax compares sums of many terms: in bf16 close scores would become ties.
         with torch.autocast(states_TH.device.type, enabled=False):
             exact = torch.promote_types(start_TH.dtype, self.output.weight.dtype)
             grid_LT = self._grid(start_TH.to(exact), end_TH.to(exact))
@@ -82,7 +83,7 @@ class MlpSpans(nn.Module):
             return grid_LT.flatten().index_select(0, place_S) + self.output.bias
 
     def _grid(self, start_TH: Tensor, end_TH: Tensor) -> Tensor:
-        """At [l, t] the logit, without the bias, of the span of l + 1 tokens from t; 0 where it leaves the batch."""
+        """Return at [l, t] the logit, without bias, of the span of l + 1 tokens from t; 0 beyond the batch."""
         tokens = len(start_TH)
         weight_H = self.output.weight[0]
         lengths = range(min(self.max_span, tokens))

@@ -1,8 +1,7 @@
-"""The heads that answer by cells of one column and an operator on them, as TAPAS has them (spec 3.1, 3.2).
+"""TAPAS's heads: cells of one column and an operator on them (docs/notes.md, notes 24 and 25).
 
-There is a logit for every cell and column, however many the table has (the release's end at 64 rows and 32 columns).
-Header cells are numbered behind the body cells of a batch, in the order of their columns; all of these are *places*.
-Shapes: T tokens, H width, D documents, L columns of all documents, P places (body cells, then L header cells).
+Every cell and column of a table has a logit. *Places* are the body cells of a batch, then the header cells in the order
+of their columns. Shapes: T tokens, H hidden, D documents, L columns of all documents, P places (body cells, L headers).
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from torch import Tensor, nn
 from transformers import initialization as init
 
 from mate_cli.attention import Plan
-from mate_cli.models.cell_selection import mean_by_cell
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.model import MateModel, MatePreTrainedModel
+from mate_cli.models.model import MateModel, MatePreTrainedModel, mean_by_group
 
 
 class Grid(NamedTuple):
-    """Which token is of which cell, which cell of which column, which column of which document; all int64.
+    """The places of tokens, columns of places and documents of columns in a batch; all int64.
 
     Attributes:
-        place: ``[T]``, -1 in questions and histogram rows.
-        column: ``[P]``; document: ``[L]``.
-        first: ``[D]``, the first token of each document.
-        text: ``[T]``, the document of each token of a question, -1 elsewhere.
+        place: ``[T]``, place of each token, -1 in questions and histogram rows.
+        column: ``[P]``, column of each place.
+        document: ``[L]``, document of each column.
+        first: ``[D]``, first token of each document.
+        text: ``[T]``, document of each question token, -1 elsewhere.
     """
 
     place: Tensor
@@ -39,8 +38,9 @@ class Grid(NamedTuple):
 class TableLogits(NamedTuple):
     """
     Attributes:
-        places: ``[P]``, the mean of the token logits of each cell.
-        columns: ``[L]``; operators: ``[D, labels]``, no labels where the model has no aggregation.
+        places: ``[P]``, mean of the token logits of each cell.
+        columns: ``[L]``.
+        operators: ``[D, labels]``, without labels if the model has no aggregation.
     """
 
     places: Tensor
@@ -49,19 +49,20 @@ class TableLogits(NamedTuple):
 
 
 def grid_of(token_types: Tensor, document: Tensor, cell: Tensor, cell_document: Tensor, cell_column: Tensor) -> Grid:
-    """The grid of a packed batch; columns that are not there, pruned ones, take no part.
+    """Build the grid of a packed batch, without pruned columns.
 
     Args:
-        token_types: int64 ``[T, 7]``; document, cell: int64 ``[T]``, the body cell -1 where none.
-        cell_document, cell_column: int64 ``[cells]``, columns counted from 0 in each document.
+        token_types: int64 ``[T, 7]``.
+        document, cell: int64 ``[T]``, document and body cell of each token; -1 for no cell.
+        cell_document, cell_column: int64 ``[cells]``; columns count from 0 in each document.
     """
     segment, column, row = token_types[:, :3].unbind(1)
     documents = torch.arange(int(document[-1]) + 1, device=document.device)
     in_table = segment == 1
-    is_there = torch.zeros(len(documents), int(column.max()) + 1, dtype=torch.bool, device=document.device)
-    is_there[document[in_table], column[in_table]] = True
-    number = is_there.flatten().cumsum(0).view_as(is_there) - 1
-    column_document = is_there.nonzero()[:, 0]
+    exists = torch.zeros(len(documents), int(column.max()) + 1, dtype=torch.bool, device=document.device)
+    exists[document[in_table], column[in_table]] = True
+    number = exists.flatten().cumsum(0).view_as(exists) - 1
+    column_document = exists.nonzero()[:, 0]
     header = len(cell_document) + number[document, column]
     columns = torch.arange(len(column_document), device=document.device)
     return Grid(
@@ -91,27 +92,28 @@ class MateForTableQuestionAnswering(MatePreTrainedModel):
         self.post_init()
 
     def forward(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, grid: Grid, plan: Plan) -> TableLogits:
-        """Logits of a packed batch, float32 at least, under autocast too.
+        """Compute the logits of a packed batch, at least fp32, also under autocast.
 
         Args:
-            input_ids, positions: int64 ``[T]``; token_types: int64 ``[T, 7]``.
+            input_ids, positions: int64 ``[T]``.
+            token_types: int64 ``[T, 7]``.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
-        # Few numbers: bfloat16 would cost digits and save no time.
+        # Few numbers: bf16 would lose digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))
             return self.score(states, self.tapas.pool(states, grid.first, grid.text), grid)
 
     def score(self, states: Tensor, pooled: Tensor, grid: Grid) -> TableLogits:
-        """The heads alone; states: float ``[T, H]``; pooled: float ``[D, H]``."""
+        """Apply the heads to ``states``, float ``[T, H]``, and ``pooled``, float ``[D, H]``."""
         states = self.dropout(states)
         token_logits = (states @ self.output_weights + self.output_bias) / self.config.temperature
         column_logits = states @ self.column_output_weights + self.column_output_bias
         places = len(grid.column)
-        by_place = mean_by_cell(column_logits, grid.place, places)
+        by_place = mean_by_group(column_logits, grid.place, places)
         return TableLogits(
-            mean_by_cell(token_logits, grid.place, places),
-            mean_by_cell(by_place, grid.column, len(grid.document)),
+            mean_by_group(token_logits, grid.place, places),
+            mean_by_group(by_place, grid.column, len(grid.document)),
             self.aggregation_classifier(pooled) if self.config.num_aggregation_labels else pooled[:, :0],
         )
 

@@ -11,7 +11,7 @@ from mate_cli.config.catalogue import options
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.kinds.registry import kind_of
-from mate_cli.models.config_file import read_config
+from mate_cli.models.configuration import read_config
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.training.export import is_tapas, public_command
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
-from mate_cli.models.config_file import read_config
-from mate_cli.models.configuration import MateConfig
+from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Step, Training
 from mate_cli.system.errors import UserError

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.entailment import StatementLogits
-from mate_cli.models.model import MatePreTrainedModel, mean_of_texts
+from mate_cli.models.model import MatePreTrainedModel, mean_by_group
 from mate_cli.tasks.task import SeesAll, Verdict
 
 _MANY = 1 << 24
@@ -78,7 +78,7 @@ def mention_losses(mentions: Tensor, batch: Batch) -> Tensor:
     piece = batch.document * _MANY + batch.input_ids  # distinct in each document
     in_table = has_one_among(piece, batch.text < 0).to(mentions.dtype)
     losses = F.binary_cross_entropy_with_logits(mentions, in_table, in_text, reduction="none")
-    return mean_of_texts(losses[:, None], batch.text, len(batch.label)).squeeze(1)
+    return mean_by_group(losses, batch.text, len(batch.label))
 
 
 def has_one_among(pieces: Tensor, chosen: Tensor) -> Tensor:

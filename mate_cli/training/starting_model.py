@@ -11,8 +11,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_of
-from mate_cli.models.config_file import read_config
-from mate_cli.models.configuration import MateConfig
+from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import hub_folder, load_weights, package_folder
 from mate_cli.runs.parent import parent_run

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from transformers import TapasConfig, TapasForQuestionAnswering, TapasForSequenceClassification
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.models.config_file import read_config
-from mate_cli.models.configuration import MateConfig
+from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.embeddings import reset_positions
 from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.table_qa import MateForTableQuestionAnswering

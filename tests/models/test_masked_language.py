@@ -11,8 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import TapasConfig, TapasForMaskedLM
 
-from mate_cli.models.config_file import read_config
-from mate_cli.models.configuration import MateConfig
+from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.embeddings import reset_positions
 from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.weights import load_weights, save_model

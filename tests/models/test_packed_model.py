@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from mate_cli.attention import Layout, build_plan
-from mate_cli.models.cell_selection import MateForCellSelection, mean_by_cell
+from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.embeddings import Embeddings, reset_positions
-from mate_cli.models.model import MateModel
+from mate_cli.models.model import MateModel, mean_by_group
 
 
 def packed(padded_tables, config, backend="eager"):
@@ -76,7 +76,7 @@ def test_cell_logits_are_means_of_token_logits(small_config, padded_tables):
 def test_mean_by_cell_takes_long_and_interleaved_cells():
     values = torch.randn(3000, dtype=torch.float64, requires_grad=True)
     cell = torch.from_numpy(np.random.default_rng(0).integers(-1, 3, 3000))
-    means = mean_by_cell(values, cell, 4)
+    means = mean_by_group(values, cell, 4)
     assert means[3] == 0  # a cell without tokens
     for number in range(3):
         torch.testing.assert_close(means[number], values[cell == number].mean())

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from transformers import BertConfig, BertModel, TapasConfig, TapasForSequenceClassification
 
-from mate_cli.models.config_file import read_config
-from mate_cli.models.configuration import MateConfig
+from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.model import MateModel
 from mate_cli.models.weights import LoadReport, load_model, load_weights, save_model

@@ -25,7 +25,7 @@ from transformers import (
 from mate_cli.kinds.registry import kind_named
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.checkpoint import read_tensors
-from mate_cli.models.config_file import read_config
+from mate_cli.models.configuration import read_config
 from mate_cli.models.model import MateModel, MatePreTrainedModel
 from mate_cli.models.weights import LoadReport, load_weights, save_model
 from mate_cli.system.errors import UserError
@@ -128,7 +128,7 @@ def test_a_pickle_that_would_run_code_is_refused(tmp_path: Path, name: str, writ
     harmful = {**tensors, "harm": Trap(sprung)}
     with (tmp_path / name).open("wb") as file:
         torch.save(harmful, file) if write == "torch" else pickle.dump(harmful, file)
-    with pytest.raises(UserError, match="cannot be read as weights") as caught:
+    with pytest.raises(UserError, match="cannot load weights from") as caught:
         read_tensors(tmp_path)
     assert "\n" not in str(caught.value)
     assert "weights_only" not in str(caught.value)  # no advice to read it all the same

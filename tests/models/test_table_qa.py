@@ -184,7 +184,7 @@ def test_one_kind_is_not_another(small_config: Config, tmp_path: Path) -> None:
         ("temperature", 0, "temperature is 0"),
         ("temperature", "warm", "temperature is 'warm'"),
         ("num_aggregation_labels", -1, "num_aggregation_labels is -1"),
-        ("init_cell_selection_weights_to_zero", 3, "init_cell_selection_weights_to_zero is 3, known are False, True"),
+        ("init_cell_selection_weights_to_zero", 3, "init_cell_selection_weights_to_zero is 3, not one of False, True"),
     ],
 )
 def test_a_spoilt_configuration_is_one_clear_line(

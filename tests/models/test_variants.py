@@ -14,8 +14,7 @@ from mate_cli.config import model as command_line
 from mate_cli.config.model import TRAINED_HEADS as HEADS
 from mate_cli.config.model import ModelConfig
 from mate_cli.models.cell_selection import MateForCellSelection
-from mate_cli.models.config_file import read_config
-from mate_cli.models.configuration import MateConfig
+from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
 from mate_cli.models.model import MateModel

@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from mate_cli.models.cell_selection import MateForCellSelection
-from mate_cli.models.config_file import read_config
+from mate_cli.models.configuration import read_config
 from mate_cli.models.weights import (
     hub_folder,
     load_model,
@@ -234,11 +234,11 @@ def test_a_folder_of_another_family_is_refused(tmp_path):
         ("[]", "holds no configuration"),
         ('{"hidden_size": "wide"}', "hidden_size is 'wide'"),
         ('{"hidden_size": 100}', "no multiple of num_attention_heads"),
-        ('{"hidden_act": "relu"}', "hidden_act is 'relu', known are gelu"),
-        ('{"heads": "matte"}', "heads is 'matte', known are mate, full, row_or_column, linformer, table_etc"),
+        ('{"hidden_act": "relu"}', "hidden_act is 'relu', not one of gelu"),
+        ('{"heads": "matte"}', "heads is 'matte', not one of mate, full, row_or_column, linformer, table_etc"),
         ('{"linformer_k": 0}', "linformer_k is 0"),
         ('{"table_etc_global_size": 7}', "table_etc_global_size is odd"),
-        ('{"text_only": "yes"}', "text_only is 'yes', known are False, True"),
+        ('{"text_only": "yes"}', "text_only is 'yes', not one of False, True"),
         ('{"type_vocab_sizes": [3, 256]}', "not 7 sizes"),
         (None, "config.json cannot be read"),
     ],
@@ -256,8 +256,8 @@ def test_broken_weights_are_one_line(tmp_path, small_config, name, content):
     whole = (tmp_path / "good" / "model.safetensors").read_bytes()
     shutil.copytree(tmp_path / "good", tmp_path / "bad")
     (tmp_path / "bad" / "model.safetensors").unlink()
-    assert "holds no weights" in message_of(load_model, tmp_path / "bad", MateForCellSelection)
+    assert "has no weights" in message_of(load_model, tmp_path / "bad", MateForCellSelection)
     (tmp_path / "bad" / name).write_bytes(whole[: len(whole) // 2] if content is None else content)
     message = message_of(load_model, tmp_path / "bad", MateForCellSelection)
     assert name in message
-    assert "cannot be read as weights" in message
+    assert "cannot load weights from" in message

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.models.cell_selection import mean_by_cell
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.entailment import MateForSequenceClassification, StatementLogits
+from mate_cli.models.model import mean_by_group
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
 from mate_cli.tasks.entailment import EntailmentTask
 from mate_cli.tasks.table_qa import TableQA, batch_grid, cell_probabilities, selection_loss
@@ -169,7 +169,7 @@ def blocks(vectors: Any, batch: Batch) -> TableLogits:
     tokens = torch.tensor(vectors["blk_token_logits"])[torch.tensor(vectors["in_input_mask"]).bool()]
     own = batch_grid(batch)
     logits, _, _ = scored(vectors, batch, 1.0)
-    places = mean_by_cell(tokens, own.place, len(own.column))
+    places = mean_by_group(tokens, own.place, len(own.column))
     return TableLogits(places, logits.columns.detach(), torch.tensor(vectors["blk_logits_aggregation"]))
 
 
@@ -204,7 +204,7 @@ def test_the_blocks_of_the_aggregation(vectors: Any, batch: Batch, blocks: Table
     computes = torch.tensor(vectors["blk_aggregate_mask"] == 1)
     assert_close(0.8 * operator_loss(blocks.operators, computes), vectors["blk_aggregation_loss_weak"])
     tokens = torch.tensor(vectors["blk_token_logits"])[torch.tensor(vectors["in_input_mask"]).bool()]
-    probability = mean_by_cell(tokens.sigmoid(), own.place, len(own.column))[:cells]
+    probability = mean_by_group(tokens.sigmoid(), own.place, len(own.column))[:cells]
     expected = expected_result(blocks.operators, probability, batch.cell_value, batch.cell_document)
     assert_close(expected, vectors["blk_expected_result"])
     result = huber(torch.where(computes, expected - batch.answer_value, 0.0), 25.0)
