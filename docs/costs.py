@@ -1,4 +1,4 @@
-"""Writes the tables of docs/hardware.md: `make costs`.
+"""Write the tables of docs/hardware.md: `make costs`.
 
 FLOPs of the paper's runs by the formula of `mate bench`, and the time they take on each profile of conf/hardware at
 a share of the peak that data sheets state. Nothing here is measured.
@@ -37,7 +37,7 @@ GPUS, GPUS_OF_A_MACHINE = ("A100", "H100"), 8
 
 @dataclass(frozen=True)
 class Run:
-    """A training of the paper: BERT-large, inputs as long as its schedule allows.
+    """A training of the paper: BERT-large, with inputs as long as its schedule allows.
 
     Attributes:
         days: what the paper says it took on 32 cores of TPU v3; None where it says nothing.
@@ -60,7 +60,7 @@ RUNS = (
 
 
 def main(guide: Path) -> None:
-    """Put today's tables in place of those between the marks of the guide."""
+    """Replace the tables between the marks of the guide by the current ones."""
     text = guide.read_text(encoding="utf-8")
     for name, lines in (("runs", run_table()), ("profiles", profile_table())):
         table = "\n".join(lines)
@@ -70,7 +70,7 @@ def main(guide: Path) -> None:
 
 
 def run_table() -> Iterator[str]:
-    """FLOPs of each run, of its exact pattern and with full attention, and what the paper's time says of its share."""
+    """Yield each run's FLOPs, the extra work of full attention, the paper's time and its share of the peak."""
     yield "| run | `mate train` | steps x batch x tokens | PFLOP | with full attention | paper | of the peak |"
     yield "|---|---|---|---|---|---|---|"
     for run in RUNS:
@@ -86,7 +86,7 @@ def run_table() -> Iterator[str]:
 
 
 def profile_table() -> Iterator[str]:
-    """The time of each run at ``SHARE`` of the peak of each profile whose devices have a data sheet."""
+    """Yield the time of each run at ``SHARE`` of the peak of each profile whose devices have a data sheet."""
     yield f"| `hardware=` | devices | {' | '.join(run.title for run in RUNS)} |"
     yield "|---|---|" + "---|" * len(RUNS)
     flops = [training_flops(composed(*run.words)) for run in RUNS]
@@ -98,7 +98,7 @@ def profile_table() -> Iterator[str]:
 
 
 def peaks(hardware: HardwareConfig) -> Sequence[tuple[str, float]]:
-    """The devices of a profile in words, and their FLOP/s together; of a GPU profile, for some GPUs."""
+    """Return names and total FLOP/s of a profile's devices; for a GPU profile, of several GPU models."""
     if hardware.accelerator == "gpu":
         number = hardware.devices or GPUS_OF_A_MACHINE
         return [(f"{number} {gpu}", number * PEAKS[gpu, "bf16"]) for gpu in GPUS]
@@ -109,7 +109,7 @@ def peaks(hardware: HardwareConfig) -> Sequence[tuple[str, float]]:
 
 
 def training_flops(config: TrainConfig, full: bool = False) -> float:
-    """FLOPs of a run, every input as long as may be and a table of 6 columns; embeddings and heads left out."""
+    """Return the FLOPs of a run on inputs of full length and a table of 6 columns, without embeddings and heads."""
     schedule = active_schedule(config)
     point = Point(SIZE, LAYERS, "grid", schedule.max_tokens, 1, "training", "bf16", "cpu")
     hidden, heads, _ = point.dimensions

@@ -1,6 +1,6 @@
-"""Measures what a processor does for each example while devices compute: `python docs/loading.py`.
+"""Measure the CPU time of batching and planning per example: `python docs/loading.py`.
 
-Processor time, not time on the clock, so that other programs on the machine hardly matter.
+It measures CPU time, not wall-clock time, so that other programs on the machine hardly matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BACKENDS = ("ragged", "varlen", "flex", "blocks")
 
 
 def main() -> None:
-    """A line for each length and backend: collating rows, with the plan of rows and columns, and the bytes sent."""
+    """Print a line per length and backend: time to collate rows and plan attention, and bytes sent to the device."""
     print("| tokens | backend | ms of a core for each example | bytes for each token |\n|---|---|---|---|")
     for length in LENGTHS:
         rows = [row(length, seed) for seed in range(BATCH)]
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def row(length: int, seed: int) -> dict[str, Any]:
-    """An encoded example as the cache has it: a table of 6 columns behind a question, words and labels all zero."""
+    """Return an encoded example as in the cache: a question and a table of 6 columns, with zero words and labels."""
     layout = table_layout("grid", length, seed=seed)
     named = {"segment": layout.segment, "row": layout.row, "column": layout.column}
     zeros = np.zeros(length, np.int32)
@@ -50,7 +50,7 @@ def row(length: int, seed: int) -> dict[str, Any]:
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Seconds of processor time of a call."""
+    """Return the CPU seconds of a call."""
     call()
     started, calls = time.process_time(), 0
     while time.process_time() - started < SECONDS:

@@ -1,8 +1,9 @@
-"""The guides: what they name exists, and their pictures are those of today's masks."""
+"""Check that files, commands and links in the guides exist, and that their numbers and pictures are current."""
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 import subprocess
 import sys
@@ -19,13 +20,13 @@ PLACEHOLDER = re.compile(r"NAME|DIR|\*|…")
 
 
 def code(guide: Path) -> list[str]:
-    """What stands between backquotes, outside blocks."""
+    """Return the code spans of a guide, without its code blocks."""
     text = re.sub(r"^```.*?^```", "", guide.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"`([^`]+)`", text)
 
 
 def script(name: str) -> ModuleType:
-    """A script of docs/, imported."""
+    """Import a script of docs/."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -40,7 +41,7 @@ def test_there_are_guides() -> None:
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
-def test_every_link_leads_somewhere(guide: Path) -> None:
+def test_every_link_has_a_target(guide: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", guide.read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if "://" not in link and not (guide.parent / link).exists()] == []
@@ -66,7 +67,7 @@ def test_every_command_and_target_exists(guide: Path) -> None:
 
 
 def test_the_name_of_somebody_elses_distribution_is_nowhere() -> None:
-    """The package index has a mate-cli by others; nobody may be told to install it, or the name of any such package."""
+    """Find instructions to install a package that is not ours: the index has a mate-cli by others."""
     text = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     kinds = {".py", ".md", ".toml", ".yaml", ".html", ".txt", ""}
     named = [ROOT / line for line in text.splitlines() if not line.startswith("results/")]
@@ -89,7 +90,7 @@ def test_the_pictures_are_small_and_drawn_by_the_program(tmp_path: Path) -> None
 
 
 def test_the_figures_of_the_guide_are_measured() -> None:
-    """Coverage of a column at G=116 and R=42, as docs/architecture.md has it."""
+    """Compute the coverage of columns at G=116 and R=42 that docs/architecture.md states."""
     from mate_cli.analysis.coverage import Document, count_coverage
     from mate_cli.attention import Buckets
     from mate_cli.attention.generated import table_layout
@@ -102,6 +103,22 @@ def test_the_figures_of_the_guide_are_measured() -> None:
     assert f"and {shares[1]}% at 8192" in text
 
 
+def test_the_costs_of_the_guide_are_counted() -> None:
+    """Count the pairs of row and column heads, as shares of full attention, by table shape."""
+    from mate_cli.attention.generated import table_layout
+    from mate_cli.bench.pairs import kind_pairs
+
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for shape, columns in (("column", "1"), ("grid", "6"), ("square", "as many as rows")):
+        pairs = {}
+        for tokens in (2048, 8192, 16384):
+            layout = table_layout(shape, tokens)
+            pairs[tokens] = (kind_pairs("row", layout) + kind_pairs("column", layout)) / 2
+        shares = [f"{100 * count / tokens**2:.1f}%" for tokens, count in pairs.items()]
+        exponent = math.log2(pairs[16384] / pairs[8192])
+        assert f"| {columns} | {' | '.join(shares)} | {exponent:.2f} |" in text
+
+
 def test_the_tables_of_costs_are_those_of_the_script(tmp_path: Path) -> None:
     guide, copy = ROOT / "docs" / "hardware.md", tmp_path / "hardware.md"
     copy.write_text(
@@ -112,6 +129,6 @@ def test_the_tables_of_costs_are_those_of_the_script(tmp_path: Path) -> None:
     assert copy.read_text(encoding="utf-8") == guide.read_text(encoding="utf-8")
 
 
-def test_every_profile_is_told_of() -> None:
+def test_the_hardware_guide_lists_every_profile() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "hardware.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert {file.stem for file in (ROOT / "conf" / "hardware").glob("*.yaml")} <= set(rows)

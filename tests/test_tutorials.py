@@ -1,7 +1,7 @@
-"""The tutorials do what they say: every file is written, every command run, every line found in what it prints.
+"""Follow the tutorials: write every file, run every command, find every shown line in its output.
 
-A block with a file's name behind its language is that file; in a block ``console`` a line behind ``$`` is a command,
-the others are lines of what it prints, ``…`` for those left out. Numbers may differ, and so the widths of tables.
+A block with a file name after its language is that file. In a ``console`` block a line after ``$`` is a command; the
+others are lines of its output, in order, with ``…`` for left-out ones. Numbers and the widths of tables may differ.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 class Command(NamedTuple):
-    """What is typed, and the lines that must come back, in their order."""
+    """A command line, and the output lines that must appear, in order."""
 
     words: str
     printed: list[str]
@@ -36,12 +36,12 @@ def commands(block: str) -> Iterator[Command]:
 
 
 def likened(line: str) -> str:
-    """A line without what differs from machine to machine: numbers, and how wide a table is."""
+    """Remove the parts of a line that differ between machines: numbers and table borders."""
     return re.sub(r"[\d.,:]+|[─━┏┳┓┡╇┩└┴┘]+|\s+", " ", line).strip()
 
 
 def missing(command: Command, said: str) -> list[str]:
-    """The lines of a command that do not come, or not in that order."""
+    """Return the shown lines that the output lacks or has in another order."""
     left = iter([likened(line) for line in said.splitlines()])
     return [line for line in command.printed if likened(line) not in left]
 
@@ -56,7 +56,7 @@ def run(command: Command, folder: Path) -> str:
 
 
 def follow(name: str, folder: Path) -> int:
-    """Do what a tutorial says; returns how many commands it has."""
+    """Follow a tutorial and return its number of commands."""
     count = 0
     for language, file, block in BLOCK.findall((TUTORIALS / f"{name}.md").read_text(encoding="utf-8")):
         if file:
