@@ -22,7 +22,7 @@ from mate_cli.reproduction.chain import Chain
 from mate_cli.reproduction.matching import Settings, best_of, result_settings, same_training
 from mate_cli.runs.records import BrokenRecord, RunRecord, read_runs
 from mate_cli.system.errors import UserError
-from mate_cli.training.splits import data_folder
+from mate_cli.tables.data_folder import data_folder
 
 _SAMPLE = TaskConfig(name="sample", format="sample")
 _OF_SAMPLE = "hybridqa"  # whose layout the sample has; the others are below it, under their names

@@ -14,9 +14,10 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
 from mate_cli.encoding.source import DrawnSource
+from mate_cli.tables.data_folder import data_folder
 from mate_cli.tasks.task import Task
 from mate_cli.training.corpus import corpus_url, masking_options, open_corpus
-from mate_cli.training.splits import data_folder, data_source, open_split, without_ambiguous
+from mate_cli.training.splits import data_source, open_split, without_ambiguous
 
 _LENGTHS_SEEN = 64
 

@@ -14,11 +14,9 @@ from mate_cli.encoding.cache import EncodedSplit, open_cache
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import DataSource, SplitSource
 from mate_cli.models.configuration import MateConfig
-from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.system.files import content_hash, made_once
-from mate_cli.tables import sample
-from mate_cli.tables.download import release_folder
-from mate_cli.tables.formats import FORMATS, missing_data
+from mate_cli.system.errors import UserError
+from mate_cli.tables.data_folder import data_folder
+from mate_cli.tables.formats import FORMATS
 from mate_cli.tasks.task import Task
 
 
@@ -40,21 +38,6 @@ def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> 
     folder = data_folder(task, data_dir, paths)
     splits = FORMATS[task.format].LAYOUT.present_splits(folder)
     return [DataSource(task.format, folder, split) for split in splits]
-
-
-def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> Path:
-    """The folder of a task's data, ``data_dir`` or what ``mate prepare`` fetched; the sample is generated on first use.
-
-    Raises:
-        UserError: the task needs ``data_dir``, and there is none; or it has no questions.
-    """
-    if task.format == "corpus":
-        raise UserError(f"task={task.name} asks no questions: it is for mate prepare, train and evaluate; name another")
-    if task.format == "sample":
-        return _sample_folder(cache_folder(paths))
-    if problem := missing_data(task, data_dir, cache_folder(paths)):
-        raise UserError(problem)
-    return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
 
 
 def encoding_options(config: Scheduled, task: Task, model: MateConfig) -> EncodingOptions:
@@ -120,21 +103,3 @@ def without_ambiguous(split: EncodedSplit, console: Console) -> EncodedSplit:
     if not any(counts[number] for number in kept):
         raise UserError("task.ambiguous=false leaves no question with a candidate to train on")
     return replace(split, dataset=split.dataset.select(kept))
-
-
-def _sample_folder(cache: Path) -> Path:
-    """The generated sample, made anew when its generator changes; complete or not there."""
-    code = content_hash(sorted(Path(sample.__file__).parent.glob("*.py")))
-    folder = cache / "sample" / code[:16]
-    if folder.is_dir():
-        return folder
-    try:
-        with made_once(folder) as partial:
-            if partial is not None:
-                sample.write_sample(partial)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the sample to {folder}: {disk_reason(error)}; set paths.cache or MATE_CACHE to a folder "
-            "that you may write to"
-        ) from error
-    return folder

@@ -17,10 +17,10 @@ from mate_cli.config.task import TaskConfig
 from mate_cli.encoding.source import DataSource, DrawnSource
 from mate_cli.metrics.baselines import tfidf_cell_ranking
 from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.tables.data_folder import data_folder
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.reading import reading_text
 from mate_cli.tables.table import Example
-from mate_cli.training.splits import data_folder
 from tests.training.conftest import TINY
 
 Mate = Callable[..., int]

@@ -23,9 +23,9 @@ from mate_cli.runs.folder import RunFolder
 from mate_cli.system import files
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import hold
+from mate_cli.tables.data_folder import data_folder
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training.callbacks import ProgressReport
-from mate_cli.training.splits import data_folder
 from tests.system.test_files import file_size_limit
 from tests.training.conftest import TINY, fast, train_once
 

@@ -21,12 +21,13 @@ from mate_cli.inference.pointr import read_examples
 from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
+from mate_cli.tables.data_folder import data_folder
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.reading import reading_example, reading_examples, reading_text
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.training.backend import collator_for
 from mate_cli.training.module import TaskModule
-from mate_cli.training.splits import data_folder, encoding_options
+from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from tests.training.conftest import TINY, fast, train_once
 from tests.training.test_every_model import SILENT, composed

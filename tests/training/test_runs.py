@@ -54,8 +54,8 @@ def test_the_score_is_that_of_the_predictions(trained):
     """Counted again from the files, with nothing of ours but the sample's own questions."""
     from mate_cli.config.paths import PathsConfig
     from mate_cli.runs.folder import load_run_config
+    from mate_cli.tables.data_folder import data_folder
     from mate_cli.tables.hybridqa import read_split
-    from mate_cli.training.splits import data_folder
 
     (split, record), *_ = json.loads((trained / "metrics.json").read_text()).items()
     data = data_folder(load_run_config(trained).task, None, PathsConfig())

@@ -23,11 +23,12 @@ from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import task_of
+from mate_cli.tables.data_folder import data_folder
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tasks.cell_selection import CellSelection
 from mate_cli.training.backend import collator_for
 from mate_cli.training.module import TaskModule
-from mate_cli.training.splits import data_folder, encoding_options
+from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from tests.training.test_every_model import SILENT, composed
 

@@ -1,0 +1,46 @@
+"""Find the folder of a task's data: named, fetched, or generated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mate_cli.config.paths import PathsConfig, cache_folder
+from mate_cli.config.task import TaskConfig
+from mate_cli.system.errors import UserError, disk_reason
+from mate_cli.system.files import content_hash, made_once
+from mate_cli.tables import sample
+from mate_cli.tables.download import release_folder
+from mate_cli.tables.formats import missing_data
+
+
+def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> Path:
+    """Return the folder of a task's data: ``data_dir``, or what ``mate prepare`` fetched, or the generated sample.
+
+    Raises:
+        UserError: the task needs ``data_dir``, and there is none; or it has no questions.
+    """
+    if task.format == "corpus":
+        raise UserError(f"task={task.name} asks no questions: it is for mate prepare, train and evaluate; name another")
+    if task.format == "sample":
+        return _sample_folder(cache_folder(paths))
+    if problem := missing_data(task, data_dir, cache_folder(paths)):
+        raise UserError(problem)
+    return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
+
+
+def _sample_folder(cache: Path) -> Path:
+    """Return the folder of the sample; generate it on first use and after each change of its generator."""
+    code = content_hash(sorted(Path(sample.__file__).parent.glob("*.py")))
+    folder = cache / "sample" / code[:16]
+    if folder.is_dir():
+        return folder
+    try:
+        with made_once(folder) as partial:
+            if partial is not None:
+                sample.write_sample(partial)
+    except OSError as error:
+        raise UserError(
+            f"cannot write the sample to {folder}: {disk_reason(error)}; set paths.cache or MATE_CACHE to a folder "
+            "that you may write to"
+        ) from error
+    return folder
