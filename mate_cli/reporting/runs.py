@@ -16,6 +16,7 @@ from rich.text import Text
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import unknown_name
 from mate_cli.reporting.grid import terminal_table
+from mate_cli.runs.identity import differences
 from mate_cli.runs.records import BrokenRecord, RunRecord, is_run_folder
 from mate_cli.system.errors import UserError
 
@@ -93,13 +94,16 @@ def _shortened(text: str, width: int) -> str:
 
 
 def compared(runs: Sequence[RunRecord]) -> dict[str, dict[str, list[Any]]]:
-    """What differs between runs: of their configurations and circumstances, and their scores, a value for each run."""
-    configs = [settings_of(run) for run in runs]
-    settings = {name: [own.get(name) for own in configs] for own in configs for name in own}
-    facts = [_facts(run) for run in runs]
+    """Return what differs between runs, with a value for each run: ``config`` makes them different runs
+    (``runs.identity``), ``facts`` are circumstances and settings that do not; and all ``scores``."""
+    names = {name for run in runs for name in differences(runs[0].identity, run.identity)}
+    settings = [settings_of(run) for run in runs]
+    decisive = {name for run in runs for name in run.identity.settings}
+    others = sorted({name for own in settings for name in own} - decisive)
+    facts = [_facts(run) | {name: own.get(name) for name in others} for run, own in zip(runs, settings, strict=True)]
     scores = [scores_of(run) for run in runs]
     return {
-        "config": {name: values for name, values in sorted(settings.items()) if _differ(values)},
+        "config": {name: [run.identity.value(name) for run in runs] for name in sorted(names)},
         "facts": {name: values for name in facts[0] if _differ(values := [own[name] for own in facts])},
         "scores": {name: [own.get(name) for own in scores] for own in scores for name in own},
     }
@@ -169,10 +173,11 @@ def remove_run(path: Path) -> None:
 
 
 def settings_of(run: RunRecord) -> dict[str, Any]:
-    """What decides the run; of the schedules, the one it followed."""
+    """Return the configuration of a run by dotted key; of the schedules, the one it followed."""
     plain = {name: value for name, value in run.config.items() if name not in _TOLD_ELSEWHERE}
     plain["task"] = {name: value for name, value in run.config["task"].items() if name != "schedules"}
-    return leaves(plain | {"schedule": run.schedule, "steps": run.config["task"]["schedules"].get(run.schedule, {})})
+    schedule = run.config["task"]["schedules"].get(run.schedule, {})
+    return {**leaves({**plain, "schedule": schedule}), "schedule": run.schedule}
 
 
 def scores_of(run: RunRecord) -> dict[str, float]:

@@ -19,12 +19,16 @@ from mate_cli.config.reproduce import DataConfig, ReproduceConfig
 from mate_cli.config.task import TaskConfig, settle_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.reproduction.chain import Chain
-from mate_cli.reproduction.matching import Settings, best_of, result_settings, same_training
+from mate_cli.runs.data import data_hash
+from mate_cli.runs.identity import Identity, differences, identity_of
+from mate_cli.runs.parent import starting_weights, weights_hash
 from mate_cli.runs.records import BrokenRecord, RunRecord, read_runs
 from mate_cli.system.errors import UserError
 from mate_cli.tables.data_folder import data_folder
 
 _SAMPLE = TaskConfig(name="sample", format="sample")
+_COSTS_NOTHING = {"seed", "weights", "backbone.path"}
+"""Settings that change neither the time nor the FLOPs of a training."""
 _OF_SAMPLE = "hybridqa"  # whose layout the sample has; the others are below it, under their names
 
 
@@ -44,7 +48,7 @@ class Ledger:
         self.broken: list[BrokenRecord] = []
         self._backbone = tuple(backbone_words)
         self._further = tuple(shlex.split(config.words or ""))
-        self._records: list[tuple[RunRecord, Settings]] = []
+        self._records: list[RunRecord] = []
         self._found: dict[Chain, RunRecord | None] = {}
         if found := _mistakes((*self._backbone, *self._further)):
             raise UserError("\n".join(found))
@@ -52,8 +56,7 @@ class Ledger:
 
     def refresh(self) -> None:
         """Read the run folders, as they are now."""
-        runs, self.broken = read_runs(self.runs)
-        self._records = [(run, result_settings(run.config, run.schedule)) for run in runs]
+        self._records, self.broken = read_runs(self.runs)
         self._found.clear()
 
     def record(self, training: Chain) -> RunRecord | None:
@@ -69,9 +72,9 @@ class Ledger:
 
     def like(self, training: Chain) -> RunRecord | None:
         """A finished run of the same settings with any seed, or parent: what such a training costs."""
-        wanted = self._settings(training) | {"seed": None}
-        same = (run for run, own in self._records if run.state == "done" and {**own, "seed": None} == wanted)
-        return next((run for run in same if run.tokens), None)
+        identity = self._identity(training, None)
+        done = (run for run in self._records if run.state == "done" and run.tokens)
+        return next((run for run in done if differences(run.identity, identity).keys() <= _COSTS_NOTHING), None)
 
     def words(self, training: Chain) -> list[str]:
         """What ``mate train`` is to be told; of a training that starts from another, that one must be done."""
@@ -130,12 +133,15 @@ class Ledger:
             parent = self.done(training.parent)
             if parent is None:
                 return None
-        wanted = self._settings(training)
-        return best_of(run for run, own in self._records if same_training(run, own, wanted, parent))
+        identity = self._identity(training, parent)
+        same = [run for run in self._records if not differences(run.identity, identity)]
+        return max(same, key=lambda run: (run.state == "done", str(run.status.get("time", ""))), default=None)
 
-    def _settings(self, training: Chain) -> Settings:
+    def _identity(self, training: Chain, parent: RunRecord | None) -> Identity:
         config = self.training_config(training)
-        return result_settings(to_plain(config), str(config.schedule))
+        if parent is None:
+            return identity_of(to_plain(config), data_hash(config), starting_weights(config.backbone))
+        return identity_of(to_plain(config), data_hash(config), weights_hash(parent.path), parent.path)
 
 
 def data_key(data_format: str) -> str:

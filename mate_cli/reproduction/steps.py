@@ -12,8 +12,8 @@ from typing import Any
 
 from mate_cli.reproduction.chain import Chain
 from mate_cli.reproduction.ledger import Ledger, data_key
-from mate_cli.reproduction.matching import weights_hash
 from mate_cli.runs.folder import read_record
+from mate_cli.runs.parent import weights_hash
 
 Result = Mapping[str, Any]
 

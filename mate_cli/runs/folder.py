@@ -35,11 +35,20 @@ from mate_cli.config.plain import escape
 from mate_cli.config.rules import problems
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
-from mate_cli.runs.identity import differences
+from mate_cli.runs.identity import Identity, differences
 from mate_cli.runs.provenance import code_version, environment
+from mate_cli.runs.records import read_run
 from mate_cli.runs.upgrade import upgraded
 from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.system.files import hold, in_turn, remove_leftovers, write_json, write_json_lines, write_text
+from mate_cli.system.files import (
+    content_hash,
+    hold,
+    in_turn,
+    remove_leftovers,
+    write_json,
+    write_json_lines,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -68,8 +77,8 @@ class RunFolder:
         """Without the lock: a replica in another process works for the one that holds it."""
         return self.__dict__ | {"_lock": None}
 
-    def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
-        """Create the folder for ``config``, or check that it may be gone on with; keep it until ``release``.
+    def claim(self, *, resume: bool, overwrite: bool, identity: Identity) -> bool:
+        """Create the folder of a training, or check that it may be gone on with; keep it until ``release``.
 
         Returns:
             whether the folder is new (so that a failed start may remove it again).
@@ -83,7 +92,7 @@ class RunFolder:
             with self.recording():
                 remove_leftovers(self.path, ".*.tmp")
             if self.config_file.exists() and not overwrite:
-                self._check_going_on(resume, config)
+                self._check_going_on(resume, identity)
         except BaseException:
             self.release()
             raise
@@ -95,21 +104,21 @@ class RunFolder:
             self._lock.release()
             self._lock = None
 
-    def _check_going_on(self, resume: bool, config: Mapping[str, Any]) -> None:
+    def _check_going_on(self, resume: bool, identity: Identity) -> None:
         if not resume:
             raise UserError(
                 f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
                 "overwrite=true starts it anew, name=NAME starts another"
             )
-        self.check_same_run(config)
+        self.check_same_run(identity)
 
-    def check_same_run(self, config: Mapping[str, Any]) -> None:
-        """
+    def check_same_run(self, identity: Identity) -> None:
+        """Check that the folder holds the same run (``runs.identity``).
+
         Raises:
-            UserError: the folder holds a run of another configuration.
+            UserError: it holds another run, or its records are broken.
         """
-        stored = upgraded(yaml.safe_load(self.config_file.read_text()))
-        differing = sorted(differences(stored, config))
+        differing = list(differences(read_run(self.path).identity, identity))
         if differing:
             raise UserError(
                 f"cannot resume {self.path}: it was made with another {', '.join(differing[:4])}; "
@@ -126,18 +135,20 @@ class RunFolder:
             elif not path.name.endswith(".lock"):
                 path.unlink()
 
-    def record_start(self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any]) -> None:
+    def record_start(
+        self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any], data: str | None
+    ) -> None:
         """Write the configuration and the environment, once nothing more can be wrong with them; start the clock.
 
         Args:
-            origin: what the training starts from (``mate_cli.runs.parent.origin_of``).
+            origin: what the training starts from (``mate_cli.runs.parent.origin_of``); data: hash of its data.
         """
         write_text(self.config_file, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
         earlier = read_record(self.environment_file)  # of a run that goes on
         codes = [*earlier.get("earlier_code", []), code_version(earlier)] if earlier else []
         process = {"pid": os.getpid(), "host": platform.node()}
-        own = {"process": process, "earlier_code": list(dict.fromkeys(codes)), "origin": origin}
-        write_json(self.environment_file, environment(command) | own)
+        facts = {"process": process, "earlier_code": list(dict.fromkeys(codes)), "origin": origin, "data": data}
+        write_json(self.environment_file, environment(command) | facts)
         self._seconds_before, self._started = self.status().get("seconds", 0.0), time.monotonic()
 
     def status(self) -> dict[str, Any]:
@@ -153,8 +164,6 @@ class RunFolder:
 
     def finish(self) -> None:
         """Record that it is trained and scored; the hash of the weights outlives their file."""
-        from mate_cli.system.files import content_hash
-
         self.set_status("done", weights=content_hash([self.weights_file]))
 
     @contextmanager
@@ -181,13 +190,15 @@ class RunFolder:
 class FollowedFolder(RunFolder):
     """The run folder for the ranks that only compute: the first one writes it, unless this one fails before."""
 
-    def claim(self, *, resume: bool, overwrite: bool, config: Mapping[str, Any]) -> bool:
+    def claim(self, *, resume: bool, overwrite: bool, identity: Identity) -> bool:
         return False
 
     def clear(self) -> None:
         pass
 
-    def record_start(self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any]) -> None:
+    def record_start(
+        self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any], data: str | None
+    ) -> None:
         pass
 
     def set_status(self, state: str, **facts: Any) -> None:

@@ -1,59 +1,194 @@
-"""Which settings make a run: its name, and whether two runs are the same."""
+"""The one rule that says whether two trainings are the same run.
+
+Two trainings are the same if everything that decides their result is equal:
+
+1. The settings in use. Only the schedule that the training follows counts, not its name and not the others. A key
+   counts only where its variant is chosen: ``model.linformer.k`` with ``model.heads=linformer``, ``backbone.hidden``
+   with ``backbone.source=random`` (``_USED_WITH``). A missing key equals its present default, so that runs from before
+   the key existed stay the same run. The seed counts.
+2. The data, by content and not by path: the hash of ``runs.data``, kept in ``environment.json``. Records from before
+   there was a hash have the hash of what lies at their ``data_dir`` now. If the hash of one of the two is unknown,
+   because nothing lies there, ``task.format`` alone decides; if both are unknown, the resolved path decides.
+3. The weights at the start. Weights from a run or a folder (``backbone.path``) count by their hash, kept in
+   ``environment.json`` under ``origin``; where one of the two hashes is unknown, the resolved path decides. Weights
+   from a package or the hub count by name.
+4. ``hardware.precision``, only where it is 32: that asks for full precision. ``auto`` and ``bf16-mixed`` are equal;
+   each means bfloat16 where the hardware has it, and ``status.json`` says what a run had.
+
+Never counts: other hardware, devices, workers, micro-batches, paths, loggers, names, ``resume``, ``overwrite``, the
+ablation's label (its settings count), the split that is scored at the end, the steps between checkpoints.
+
+The rule names run folders (``runs.place``), guards ``resume=true`` (``runs.folder``), adopts records for ``mate
+reproduce`` (``reproduction.ledger``), and says what differs in ``mate runs compare`` (``reporting.runs``).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mate_cli.config.plain import to_plain
+from mate_cli.config.paths import PathsConfig, cache_folder
+from mate_cli.config.plain import leaves, to_plain
+from mate_cli.config.task import ScheduleConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.runs.data import folder_hash
 
-# Keys that decide where a run is written and how it is told, not what comes out.
-NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
+Settings = dict[str, Any]
+"""Dotted key -> value. ``schedule.lr`` is ``lr`` of the schedule in use."""
+
+_NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
+_NEVER = (
+    *("name", "resume", "overwrite", "paths", "logger", "hardware", "ablation", "data_dir", "schedule.save_every"),
+    *("task.name", "task.report_split", "task.default_schedule", "task.schedules"),
+    *("model.name", "backbone.name", "backbone.path"),
+)
+_QUESTIONS = ("cell_selection", "table_qa", "entailment")
+
+_USED_WITH: tuple[tuple[tuple[str, ...], str, tuple[Any, ...]], ...] = (
+    (("model.row_ratio",), "model.heads", ("mate",)),
+    (("model.linformer",), "model.heads", ("linformer",)),
+    (("model.table_etc",), "model.heads", ("table_etc",)),
+    (("model.etc",), "model.heads", ("etc",)),
+    (("model.bucketed",), "model.attention.backend", ("bucketed",)),
+    (("backbone.package",), "backbone.source", ("package", "random")),
+    (("backbone.hub_id",), "backbone.source", ("hub",)),
+    (("backbone.vocabulary", "backbone.hidden", "backbone.layers"), "backbone.source", ("random",)),
+    (("backbone.heads", "backbone.intermediate", "backbone.max_positions"), "backbone.source", ("random",)),
+    # Nothing else reads the pooled state: cells and spans have neither label nor operator.
+    (("backbone.pooling",), "task.kind", ("table_qa", "entailment", "masked_language")),
+    (("task.input",), "task.kind", (*_QUESTIONS, "span_reading")),
+    # A span reader reads whole passages.
+    (("task.expansion", "task.sentences"), "task.kind", _QUESTIONS),
+    (("task.sentences",), "task.expansion", ("tfidf",)),
+    (("task.objective",), "task.kind", ("cell_selection",)),
+    (("task.ambiguous",), "task.kind", ("cell_selection", "span_reading")),
+    (("task.span",), "task.kind", ("span_reading",)),
+    (("task.qa", "schedule.temperature", "schedule.contrast"), "task.kind", ("table_qa",)),
+    (("task.qa.cell_select_pref", "task.qa.huber_delta"), "task.qa.aggregation", (True,)),
+    (("task.qa.answer_loss_cutoff",), "task.qa.aggregation", (True,)),
+    (("task.masking",), "task.kind", ("masked_language",)),
+    (("schedule.mentions",), "task.kind", ("entailment",)),
+)
+"""Keys or groups of keys, the key that chooses their variant, and the values with which they are in use.
+
+Several lines about a key must all hold; a key without a line is always in use.
+"""
 
 
-# Settings that say where and how a run is carried out, not what it computes.
-_CIRCUMSTANCES = {"resume", "overwrite", "paths", "logger", "name"}
+@dataclass(frozen=True)
+class Identity:
+    """What decides the result of a training.
+
+    Attributes:
+        settings: the settings in use.
+        data: hash of the data's contents; None where it is unknown.
+        data_dir: folder of the data as configured, resolved; None where no folder is named.
+        weights: hash of the weights at the start; None where it is unknown, or the backbone's name tells.
+        start: folder or run that they are from, resolved; None for other backbones.
+    """
+
+    settings: Settings
+    data: str | None = None
+    data_dir: str | None = None
+    weights: str | None = None
+    start: str | None = None
+
+    def value(self, name: str) -> Any:
+        """Return the value of a setting, in use or not, or of a field; ``start`` goes by ``backbone.path``."""
+        others = {"data": self.data, "data_dir": self.data_dir, "weights": self.weights, "backbone.path": self.start}
+        return others[name] if name in others else self.settings.get(name, default_settings().get(name))
+
+    def digest(self, without: tuple[str, ...] = ()) -> str:
+        """Return sha256 (hex) of the settings that are not at their default, the data, and the weights.
+
+        Args:
+            without: keys that are left out.
+        """
+        default = default_settings()
+        changed = {name: value for name, value in self.settings.items() if value != default.get(name)}
+        kept = {name: value for name, value in changed.items() if name not in without}
+        parts = {"settings": kept, "data": self.data, "weights": self.weights or self.start}
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def run_path(config: TrainConfig) -> Path:
-    """The run folder: ``name``, or else model, ablation, backbone, seed and a hash of all that changes the result."""
-    parts = [*_choices(config), f"s{config.seed}", config_hash(config)[:8]]
-    return Path(config.paths.runs) / config.task.name / (config.name or "-".join(parts))
+def identity_of(
+    plain: Mapping[str, Any], data: str | None, weights: str | None, start: str | Path | None = None
+) -> Identity:
+    """Return the identity of a training.
+
+    Args:
+        plain: its configuration as ``to_plain`` or a ``config.yaml`` has it, with today's keys.
+        data, weights: see ``Identity``.
+        start: the folder or run that it starts from, if not as ``backbone.path`` says.
+    """
+    backbone = plain["backbone"]
+    path = start or (backbone.get("path") if backbone.get("source") in ("run", "folder") else None)
+    return Identity(settings_in_use(plain), data, _resolved(plain.get("data_dir")), weights, _resolved(path))
 
 
-def run_group(config: TrainConfig) -> str:
-    """A name for all runs that differ by nothing but the seed."""
-    return "-".join([config.task.name, *_choices(config), config_hash(replace(config, seed=0))[:8]])
+def recorded_identity(plain: Mapping[str, Any], environment: Mapping[str, Any]) -> Identity:
+    """Return the identity of a training from its records, ``config.yaml`` and ``environment.json``."""
+    data, data_dir = environment.get("data"), plain.get("data_dir")
+    if data is None and data_dir is not None:
+        data = folder_hash(str(plain["task"].get("format")), str(data_dir), cache_folder(PathsConfig()))
+    return identity_of(plain, data, environment.get("origin", {}).get("weights"))
 
 
-def _choices(config: TrainConfig) -> list[str]:
-    ablation = [] if config.ablation.name == "none" else [config.ablation.name]
-    return [config.model.name, *ablation, config.backbone.name]
+def differences(one: Identity, other: Identity) -> dict[str, tuple[Any, Any]]:
+    """Return what differs between two trainings: dotted key -> both values; empty if they are the same run."""
+    names = sorted({*one.settings, *other.settings})
+    if None not in (one.data, other.data):
+        names.append("data")
+    elif one.data == other.data:
+        names.append("data_dir")
+    names.append("backbone.path" if None in (one.weights, other.weights) else "weights")
+    values = {name: (one.value(name), other.value(name)) for name in names}
+    return {name: (first, second) for name, (first, second) in values.items() if first != second}
 
 
-def config_hash(config: TrainConfig) -> str:
-    """sha256 (hex) of what decides a run's result: everything but where it is written and how it is told."""
-    return plain_hash(to_plain(config))
+def settings_in_use(plain: Mapping[str, Any]) -> Settings:
+    """Return the settings that decide the result of a training, defaults included."""
+    name = plain.get("schedule") or plain["task"]["default_schedule"]
+    schedule = plain["task"].get("schedules", {}).get(name, {})
+    values = leaves({**plain, "schedule": schedule})
+    if values.get("hardware.precision") != "32":
+        values.pop("hardware.precision", None)
+    return {name: value for name, value in values.items() if not _never(name) and _is_used(name, values)}
 
 
-def plain_hash(plain: Mapping[str, Any]) -> str:
-    """``config_hash`` of a configuration as ``to_plain`` or a run's ``config.yaml`` has it."""
-    hashed = {name: value for name, value in plain.items() if name not in NOT_HASHED}
+@cache
+def default_settings() -> Settings:
+    """Return the meaning of each key that a record lacks."""
+    return leaves({**to_plain(TrainConfig()), "schedule": to_plain(ScheduleConfig())})
+
+
+def config_hash(plain: Mapping[str, Any]) -> str:
+    """Return sha256 (hex) of a configuration as a ``config.yaml`` has it: a label of records, not an identity."""
+    hashed = {name: value for name, value in plain.items() if name not in _NOT_HASHED}
     return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
-def differences(stored: Any, current: Any, key: str = "") -> list[str]:
-    """Dotted keys whose values differ between two plain configurations."""
-    if key in _CIRCUMSTANCES or (key.startswith("hardware.") and key != "hardware.precision"):
-        return []
-    if isinstance(stored, dict) and isinstance(current, Mapping):
-        found: list[str] = []
-        for name in {*stored, *current}:
-            found += differences(stored.get(name), current.get(name), f"{key}.{name}" if key else name)
-        return found
-    return [] if stored == current else [key]
+def _resolved(path: Any) -> str | None:
+    return None if path is None else str(path) if "://" in str(path) else str(Path(str(path)).expanduser().resolve())
+
+
+def _never(name: str) -> bool:
+    return name != "hardware.precision" and any(_is_part(name, key) for key in _NEVER)
+
+
+def _is_used(name: str, values: Settings) -> bool:
+    default = default_settings()
+    return all(
+        values.get(control, default.get(control)) in allowed
+        for keys, control, allowed in _USED_WITH
+        if any(_is_part(name, key) for key in keys)
+    )
+
+
+def _is_part(name: str, key: str) -> bool:
+    return name == key or name.startswith(f"{key}.")

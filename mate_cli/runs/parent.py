@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,11 @@ def check_parent(config: TrainConfig, folder: RunFolder) -> None:
 def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
     """What a training starts from, to be kept in its records: the name of the weights, or the run and its own origin.
 
-    ``weights`` is a hash of the parent's model, by which another model under the same path is told from it.
+    ``weights`` is the hash of the weights, which tells them from others under the same path; None for packages and hub.
     """
     if backbone.source != "run":
-        return {"backbone": backbone.name}
+        weights = starting_weights(backbone)
+        return {"backbone": backbone.name} | ({} if weights is None else {"weights": weights})
     parent = parent_run(str(backbone.path))
     trained, status, records = load_run_config(parent.path), parent.status(), read_record(parent.environment_file)
     return {
@@ -66,7 +68,35 @@ def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
         "seed": trained.seed,
         "state": status.get("state"),
         "step": status.get("step"),
-        "weights": content_hash([parent.weights_file]),
+        "weights": weights_hash(parent.path),
         "command": records.get("command", []),
         "origin": records.get("origin", {"backbone": trained.backbone.name}),
     }
+
+
+def starting_weights(backbone: BackboneConfig) -> str | None:
+    """Return the hash of the weights in ``backbone.path``; None for other backbones, or if there are none."""
+    if backbone.path is None or backbone.source not in ("run", "folder"):
+        return None
+    if backbone.source == "run":
+        return weights_hash(Path(backbone.path).expanduser())
+    from mate_cli.models.checkpoint import weight_files  # imports torch
+
+    files = weight_files(Path(backbone.path).expanduser())
+    return content_hash(files) if files else None
+
+
+def weights_hash(run: Path) -> str | None:
+    """Return the hash of a run's best model, as the records of its children have it; None if it has none.
+
+    If only the records were kept, they have the hash.
+    """
+    folder = RunFolder(run)
+    file = folder.weights_file
+    return _hash(file, file.stat().st_mtime_ns) if file.is_file() else folder.status().get("weights")
+
+
+@cache
+def _hash(file: Path, changed: int) -> str:
+    del changed
+    return content_hash([file])

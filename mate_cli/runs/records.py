@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from mate_cli.runs.identity import plain_hash
+from mate_cli.runs.identity import Identity, config_hash, recorded_identity
 from mate_cli.runs.provenance import code_version
 from mate_cli.runs.upgrade import upgraded
 from mate_cli.system.errors import UserError
@@ -99,6 +99,10 @@ class RunRecord:
             found.append(str(origin["run"]))
             origin = origin.get("origin", {})
         return tuple(found)
+
+    @cached_property
+    def identity(self) -> Identity:
+        return recorded_identity(self.config, self.environment)
 
     @cached_property
     def columns(self) -> dict[str, str]:
@@ -187,7 +191,7 @@ def read_run(path: Path) -> RunRecord:
     config = _read(path / "config.yaml", lambda text: yaml.load(text, _LOADER), optional=False)  # noqa: S506  (the safe one, in C)
     files = ("environment.json", "status.json", "metrics.json")
     environment, status, metrics = (_read(path / name, json.loads) for name in files)
-    record = RunRecord(path, upgraded(config), environment, status, metrics, plain_hash(config))
+    record = RunRecord(path, upgraded(config), environment, status, metrics, config_hash(config))
     try:
         record.plain()
     except (KeyError, TypeError, ValueError, AttributeError) as error:

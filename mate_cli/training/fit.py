@@ -20,8 +20,8 @@ from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import FollowedFolder, RunFolder
-from mate_cli.runs.identity import run_path
 from mate_cli.runs.parent import check_parent, origin_of
+from mate_cli.runs.place import current_identity, run_path, run_to_resume
 from mate_cli.system.errors import Preempted, UserError, disk_reason
 from mate_cli.system.ranks import is_first_rank
 from mate_cli.training.backend import check_fixed, collator_for, most_masked, shape_of, training_backend, tuned_backend
@@ -69,17 +69,21 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         UserError: something asked for is not there; nothing is left behind.
         KeyboardInterrupt: stopped on request (``Preempted``: by SIGTERM), with a checkpoint to resume from.
     """
-    folder = (RunFolder if is_first_rank() else FollowedFolder)(run_path(config))
+    identity = current_identity(config)
+    path = run_path(config, identity)
+    if config.resume and (begun := run_to_resume(config, identity)) != path:
+        console.print(f"goes on with {begun}", highlight=False, markup=False)
+        path = begun
+    folder = (RunFolder if is_first_rank() else FollowedFolder)(path)
     check_parent(config, folder)
     check_logger(config)
     devices = resolve_devices(config.hardware)
-    plain = to_plain(config)
-    is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, config=plain)
+    is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, identity=identity)
     try:
         setup, origin = _set_up_or_leave_nothing(config, devices, folder, console, is_new)
         if config.overwrite or not folder.last_checkpoint.exists():  # one killed before its first has left bits
             folder.clear()
-        folder.record_start(plain, sys.argv, origin)
+        folder.record_start(to_plain(config), sys.argv, origin, identity.data)
         examples = setup.steps * setup.schedule.batch
         console.print(describe_cost(setup.module.model, setup.mean_length, examples, devices))
         try:

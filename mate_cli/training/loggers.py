@@ -13,7 +13,7 @@ from pytorch_lightning.loggers import Logger
 from mate_cli.config.plain import to_plain
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder
-from mate_cli.runs.identity import run_group
+from mate_cli.runs.place import current_identity, run_group
 from mate_cli.system.distribution import install_command
 from mate_cli.system.errors import UserError
 
@@ -55,7 +55,7 @@ def _wandb(config: TrainConfig, folder: RunFolder) -> Logger:
     has_mode = "WANDB_MODE" in os.environ or wandb.login(prompt=False, verify=False)
     return WandbLogger(
         project=config.logger.project,
-        group=config.logger.group or run_group(config),
+        group=config.logger.group or run_group(config, current_identity(config)),
         name=folder.path.name,
         id=wandb_id,
         save_dir=folder.path,

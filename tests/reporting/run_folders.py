@@ -15,12 +15,13 @@ def write_run(
     metrics: Mapping[str, Any] | None = None,
     state: str = "done",
     origin: Mapping[str, Any] | None = None,
+    data: str | None = None,
     **facts: Any,
 ) -> RunFolder:
     """A run folder with the records of a training of ``config``, two steps long."""
     path.mkdir(parents=True)
     folder = RunFolder(path)
-    folder.record_start(config, ["mate", "train"], origin or {"backbone": "tiny"})
+    folder.record_start(config, ["mate", "train"], origin or {"backbone": "tiny"}, data)
     folder.set_status(state, step=2, steps=2, mean_tokens=50.0, flops_per_token=1000, **facts)
     for split, own in (metrics or {}).items():
         folder.write_metrics(split, own)

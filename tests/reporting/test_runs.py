@@ -66,7 +66,7 @@ def test_a_record_tells_all_that_the_folder_knows(runs: Path, config: dict[str, 
     record = read_run(runs / "sample" / "b").plain()
     assert json.loads(json.dumps(record)) == record
     typed = train_config("backbone=tiny", "schedule=smoke", "seed=1")
-    assert record["config_hash"] == config_hash(typed)
+    assert record["config_hash"] == config_hash(to_plain(typed))
     assert record["tokens"] == 2 * config["task"]["schedules"]["smoke"]["batch"] * 50
     assert record["flops"] == 1000 * record["tokens"]
     assert record["parents"] == ["runs/sample/a"]
@@ -108,7 +108,7 @@ def test_wall_time_and_code_of_all_sittings_count(tmp_path: Path, config: dict[s
     again = RunFolder(tmp_path / "run")
     first = read_record(again.environment_file) | {"git": {"commit": "0123456789abcdef", "dirty": True}}
     write_json(again.environment_file, first)
-    again.record_start(config, ["mate", "train"], {"backbone": "tiny"})
+    again.record_start(config, ["mate", "train"], {"backbone": "tiny"}, None)
     again.set_status("done")
     record = read_run(again.path)
     assert 100 <= record.status["seconds"] < 110
@@ -238,7 +238,7 @@ def test_what_differs_between_runs(mate: Mate, runs: Path, capsys: pytest.Captur
     assert not any("questions" in name for name in found["scores"])
     assert mate("compare=[runs/sample/a,sample/b,hybridqa/c]", "output=json") == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["config"]["task.name"] == ["sample", "sample", "hybridqa"]
+    assert shown["facts"]["task.name"] == ["sample", "sample", "hybridqa"]
     assert mate("compare=[sample/a,sample/b]") == 0
     assert "50.0" in capsys.readouterr().out
 

@@ -11,8 +11,8 @@ from typing import Any
 from mate_cli.config.plain import to_plain
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.place import current_identity, run_path
 from mate_cli.system.files import content_hash, write_json
-from mate_cli.training.fit import run_path
 from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
 
@@ -46,13 +46,14 @@ class FakeMate:
 
     def _train(self, words: Sequence[str]) -> None:
         config = config_of(words)
-        folder = run_path(config)
+        identity = current_identity(config)
+        folder = run_path(config, identity)
         if config.resume:
             RunFolder(folder).set_status("done")
             return
         parent = Path(str(config.backbone.path)) if config.backbone.source == "run" else None
         origin = None if parent is None else {"run": str(parent), "weights": content_hash([parent / WEIGHTS])}
-        write_run(folder, to_plain(config), {"dev": hits(self.score(config))}, origin=origin)
+        write_run(folder, to_plain(config), {"dev": hits(self.score(config))}, origin=origin, data=identity.data)
         (folder / WEIGHTS).parent.mkdir()
         (folder / WEIGHTS).write_text(str(folder))
         RunFolder(folder).finish()

@@ -10,7 +10,7 @@ import yaml
 
 from mate_cli.config.plain import to_plain
 from mate_cli.runs.folder import RunFolder, load_run_config
-from mate_cli.runs.identity import plain_hash
+from mate_cli.runs.identity import config_hash, identity_of
 from mate_cli.runs.records import read_run
 from mate_cli.runs.upgrade import upgraded
 from tests.config.test_config import train_config
@@ -45,8 +45,8 @@ def test_an_old_run_folder_is_read_recorded_and_resumed(
 ) -> None:
     assert to_plain(load_run_config(tmp_path)) == new
     assert read_run(tmp_path).config == new
-    RunFolder(tmp_path).check_same_run(new)
+    RunFolder(tmp_path).check_same_run(identity_of(new, None, None))
 
 
 def test_the_hash_of_an_old_record_stays(old: dict[str, Any], new: dict[str, Any], tmp_path: Path) -> None:
-    assert read_run(tmp_path).config_hash == plain_hash(old) != plain_hash(new)
+    assert read_run(tmp_path).config_hash == config_hash(old) != config_hash(new)

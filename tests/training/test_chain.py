@@ -11,8 +11,8 @@ from torch import Tensor
 
 from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import RunFolder
-from mate_cli.runs.identity import run_path
 from mate_cli.runs.parent import check_parent, origin_of
+from mate_cli.runs.place import current_identity, run_path
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
 from mate_cli.training.fit import train
@@ -108,7 +108,7 @@ def test_a_run_does_not_start_from_itself(statements: RunFolder) -> None:
     own = ("name=statements", f"paths.runs={statements.path.parent.parent}", "overwrite=true")
     config = train_config("task=tabfact", *own, "backbone=run", f"backbone.path={statements.path}")
     config.task.name = statements.path.parent.name
-    assert run_path(config) == statements.path
+    assert run_path(config, current_identity(config)) == statements.path
     with pytest.raises(UserError, match="is the run to be trained"):
         train(config, QUIET)
     assert statements.weights_file.is_file()

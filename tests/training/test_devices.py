@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.plain import to_plain
 from mate_cli.runs.folder import FollowedFolder, RunFolder
+from mate_cli.runs.identity import Identity, identity_of
 from mate_cli.system.errors import UserError
 from mate_cli.system.ranks import is_first_rank
 from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
+from tests.config.test_config import train_config
 
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID")
 CPU = HardwareConfig(name="cpu", accelerator="cpu", devices=1, micro_batch=4)
@@ -85,13 +88,13 @@ def test_the_first_rank_is_told_by_whatever_started_it(monkeypatch, variables, f
 
 def test_other_ranks_leave_the_run_folder_alone(tmp_path):
     own, other = RunFolder(tmp_path / "run"), FollowedFolder(tmp_path / "run")
-    assert own.claim(resume=False, overwrite=False, config={})
-    own.record_start({"seed": 1}, ["mate"], {})
+    assert own.claim(resume=False, overwrite=False, identity=Identity({}))
+    own.record_start({"seed": 1}, ["mate"], {}, None)
     own.set_status("running", step=3)
     before = {file.name: file.read_bytes() for file in own.path.iterdir()}
-    assert not other.claim(resume=False, overwrite=False, config={"seed": 2})
+    assert not other.claim(resume=False, overwrite=False, identity=Identity({"seed": 2}))
     other.clear()
-    other.record_start({"seed": 2}, ["mate"], {})
+    other.record_start({"seed": 2}, ["mate"], {}, None)
     other.set_status("trained", step=9)
     assert {file.name: file.read_bytes() for file in own.path.iterdir()} == before
     other.set_status("failed", error="no memory")
@@ -101,15 +104,15 @@ def test_other_ranks_leave_the_run_folder_alone(tmp_path):
 
 @pytest.mark.parametrize("changed", sorted({key.name for key in fields(HardwareConfig)} - {"precision"}))
 def test_a_run_may_be_resumed_on_other_hardware(tmp_path, changed):
-    folder = RunFolder(tmp_path)
-    folder.record_start({"hardware": {changed: 1, "precision": "32"}, "seed": 0}, [], {})
-    assert not folder.claim(
-        resume=True, overwrite=False, config={"hardware": {changed: 2, "precision": "32"}, "seed": 0}
-    )
+    folder, plain = RunFolder(tmp_path), to_plain(train_config("backbone=tiny"))
+    folder.record_start(plain | {"hardware": {changed: 1, "precision": "32"}}, [], {}, None)
+    moved = plain | {"hardware": {changed: 2, "precision": "32"}}
+    assert not folder.claim(resume=True, overwrite=False, identity=identity_of(moved, None, None))
 
 
 def test_but_not_in_another_precision(tmp_path):
-    folder = RunFolder(tmp_path)
-    folder.record_start({"hardware": {"devices": 1, "precision": "32"}}, [], {})
+    folder, plain = RunFolder(tmp_path), to_plain(train_config("backbone=tiny"))
+    folder.record_start(plain | {"hardware": {"devices": 1, "precision": "32"}}, [], {}, None)
+    moved = plain | {"hardware": {"devices": 2, "precision": "bf16-mixed"}}
     with pytest.raises(UserError, match=r"another hardware\.precision"):
-        folder.claim(resume=True, overwrite=False, config={"hardware": {"devices": 2, "precision": "bf16-mixed"}})
+        folder.claim(resume=True, overwrite=False, identity=identity_of(moved, None, None))

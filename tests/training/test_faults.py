@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import TaskConfig
 from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.identity import Identity
 from mate_cli.system import files
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import hold
@@ -281,9 +282,9 @@ def test_a_removed_cache_is_made_again(
 def test_a_claimed_folder_goes_to_replicas_without_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_PATIENCE", 0.1)
     folder = RunFolder(tmp_path / "run")
-    folder.claim(resume=False, overwrite=False, config={})
+    folder.claim(resume=False, overwrite=False, identity=Identity({}))
     copy = pickle.loads(pickle.dumps(folder))
     copy.release()
     with pytest.raises(UserError, match="in use by another process"):
-        RunFolder(tmp_path / "run").claim(resume=True, overwrite=False, config={})
+        RunFolder(tmp_path / "run").claim(resume=True, overwrite=False, identity=Identity({}))
     folder.release()

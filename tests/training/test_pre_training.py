@@ -151,7 +151,7 @@ def test_a_killed_run_ends_as_an_undisturbed_one(mate_process, tmp_path, data):
     words = ("train", "task=mlm", *RUN, f"data_dir={data}")
     finish(mate_process(*words, "name=whole"))
     for step in (4, 12):
-        process = mate_process(*words, "name=killed", "resume=true")
+        process = mate_process(*words, "-m", "name=killed")  # begins, or goes on
         wait_for_step(process, tmp_path, "killed", step)
         process.kill()
         process.wait()

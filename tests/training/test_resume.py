@@ -54,7 +54,7 @@ def assert_same_end(tmp_path, name):
 def test_killed_three_times(mate_process, tmp_path, task):
     finish(mate_process("train", f"task={task}", *RUN, "name=whole"))
     for step in (4, 12, 20):
-        process = mate_process("train", f"task={task}", *RUN, "name=killed", "resume=true")
+        process = mate_process("train", "-m", f"task={task}", *RUN, "name=killed")  # begins, or goes on
         wait_for_step(process, tmp_path, "killed", step)
         process.kill()
         process.wait()

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mate_cli.config.plain import to_plain
 from mate_cli.runs.folder import RunFolder
-from mate_cli.runs.identity import run_path
+from mate_cli.runs.place import begun_run, current_identity, run_path
 from mate_cli.system.errors import UserError
 
 
@@ -116,14 +115,19 @@ class Sweep:
 
 
 def _planned(job: Job) -> Job:
-    """A training that has begun goes on, and one that is done is done; other jobs run as they are."""
+    """Return a training that has begun as one to go on with, one that is done as done, and other jobs as they are.
+
+    A sweep with ``resume=true`` starts what has not begun: that goes on with the sweep as a whole.
+    """
     if job.command != "train":
         return job
-    folder = RunFolder(run_path(job.config))
-    job = replace(job, folder=folder.path)
-    if job.config.overwrite or not folder.config_file.exists():
-        return job
-    folder.check_same_run(to_plain(job.config))
+    identity, words = current_identity(job.config), tuple(word for word in job.words if word != "resume=true")
+    path = None if job.config.overwrite else begun_run(job.config, identity)
+    if path is None:
+        config = replace(job.config, resume=False)
+        return replace(job, words=words, config=config, folder=run_path(config, identity))
+    folder = RunFolder(path)
+    folder.check_same_run(identity)
     if folder.status().get("state") == "done":
-        return replace(job, done=True)
-    return replace(job, words=(*job.words, "resume=true"), config=replace(job.config, resume=True))
+        return replace(job, folder=path, done=True)
+    return replace(job, words=(*words, "resume=true"), config=replace(job.config, resume=True), folder=path)

@@ -14,7 +14,7 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder
-from mate_cli.runs.identity import run_group, run_path
+from mate_cli.runs.place import current_identity, run_group, run_path
 from mate_cli.system.errors import UserError
 from tests.config.test_config import train_config
 
@@ -29,9 +29,13 @@ def base(default: TrainConfig, tmp_path: Path) -> TrainConfig:
     return replace(default, paths=PathsConfig(runs=str(tmp_path)))
 
 
+def path_of(config: TrainConfig) -> Path:
+    return run_path(config, current_identity(config))
+
+
 def made(config: TrainConfig, state: str) -> None:
     """A run folder in a state, as training leaves it."""
-    folder = RunFolder(run_path(config))
+    folder = RunFolder(path_of(config))
     folder.path.mkdir(parents=True)
     folder.config_file.write_text(yaml.safe_dump(to_plain(config)))
     folder.set_status(state)
@@ -98,7 +102,7 @@ def test_the_summary_tells_of_each_job_in_order(base: TrainConfig) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sweep.run(start)
-    folders = [run_path(config) for config in configs]
+    folders = [path_of(config) for config in configs]
     assert sweep.summary().splitlines() == [
         "sweep of 4 jobs: 1 done before, 1 done, 1 failed, 1 not run",
         f"  done before  seed=0  {folders[0]}",
@@ -121,7 +125,8 @@ def test_other_commands_always_run(base: TrainConfig) -> None:
 
 
 def test_a_group_is_all_but_the_seed(base: TrainConfig, default: TrainConfig) -> None:
-    group = run_group(base)
-    assert group == run_group(replace(base, seed=5)) == run_group(replace(default, name="other"))
-    assert group not in {run_group(replace(base, schedule="laptop")), run_group(train_config("model=tapas"))}
+    same = [base, replace(base, seed=5), replace(default, name="other")]
+    others = [replace(base, schedule="laptop"), train_config("model=tapas")]
+    (group,) = {run_group(config, current_identity(config)) for config in same}
+    assert group not in {run_group(config, current_identity(config)) for config in others}
     assert group.startswith("sample-mate-tiny-")
