@@ -20,18 +20,28 @@ class Traits:
         converses: whether a question may follow up on the one before it.
         role: the stage of PointR that a run can be; its examples have candidate cells.
         learns_from_corpus: whether it learns from tables alone, without questions (``task.format=corpus``).
+        uses: of the keys that some kinds use and others do not, those that this kind uses; ``schedule`` is the schedule
+            in use. Two runs that differ in other such keys are the same run (``mate_cli.runs.identity``). None: all.
     """
 
     asked: Literal["question", "statement"] | None = None
     converses: bool = False
     role: Role | None = None
     learns_from_corpus: bool = False
+    uses: tuple[str, ...] | None = None
 
+
+_QUESTIONS = ("task.input", "task.expansion", "task.sentences")
 
 KINDS = {
-    "cell_selection": Traits(asked="question", role="selector"),
-    "span_reading": Traits(role="reader"),
-    "table_qa": Traits(asked="question", converses=True),
-    "entailment": Traits(asked="statement"),
-    "masked_language": Traits(learns_from_corpus=True),
+    "cell_selection": Traits(asked="question", role="selector", uses=(*_QUESTIONS, "task.objective", "task.ambiguous")),
+    # It reads whole passages. Like a selector, it has no label and no operator to read from the pooled state.
+    "span_reading": Traits(role="reader", uses=("task.input", "task.ambiguous", "task.span")),
+    "table_qa": Traits(
+        asked="question",
+        converses=True,
+        uses=(*_QUESTIONS, "task.qa", "schedule.temperature", "schedule.contrast", "backbone.pooling"),
+    ),
+    "entailment": Traits(asked="statement", uses=(*_QUESTIONS, "schedule.mentions", "backbone.pooling")),
+    "masked_language": Traits(learns_from_corpus=True, uses=("task.masking", "backbone.pooling")),
 }

@@ -4,8 +4,9 @@ Two trainings are the same if everything that decides their result is equal:
 
 1. The settings in use. Only the schedule that the training follows counts, not its name and not the others. A key
    counts only where its variant is chosen: ``model.linformer.k`` with ``model.heads=linformer``, ``backbone.hidden``
-   with ``backbone.source=random`` (``_USED_WITH``). A missing key equals its present default, so that runs from before
-   the key existed stay the same run. The seed counts.
+   with ``backbone.source=random`` (``_USED_WITH``), ``task.qa`` with a kind of task that uses it (``config.kinds``).
+   A missing key equals its present default, so that runs from before the key existed stay the same run. The seed
+   counts.
 2. The data, by content and not by path: the hash of ``runs.data``, kept in ``environment.json``. Records from before
    there was a hash have the hash of what lies at their ``data_dir`` now. If the hash of one of the two is unknown,
    because nothing lies there, ``task.format`` alone decides; if both are unknown, the resolved path decides.
@@ -32,6 +33,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mate_cli.config.kinds import KINDS
 from mate_cli.config.paths import PathsConfig, cache_folder
 from mate_cli.config.plain import leaves, to_plain
 from mate_cli.config.task import ScheduleConfig
@@ -47,8 +49,6 @@ _NEVER = (
     *("task.name", "task.report_split", "task.default_schedule", "task.schedules"),
     *("model.name", "backbone.name", "backbone.path"),
 )
-_QUESTIONS = ("cell_selection", "table_qa", "entailment")
-
 _USED_WITH: tuple[tuple[tuple[str, ...], str, tuple[Any, ...]], ...] = (
     (("model.row_ratio",), "model.heads", ("mate",)),
     (("model.linformer",), "model.heads", ("linformer",)),
@@ -59,25 +59,16 @@ _USED_WITH: tuple[tuple[tuple[str, ...], str, tuple[Any, ...]], ...] = (
     (("backbone.hub_id",), "backbone.source", ("hub",)),
     (("backbone.vocabulary", "backbone.hidden", "backbone.layers"), "backbone.source", ("random",)),
     (("backbone.heads", "backbone.intermediate", "backbone.max_positions"), "backbone.source", ("random",)),
-    # Nothing else reads the pooled state: cells and spans have neither label nor operator.
-    (("backbone.pooling",), "task.kind", ("table_qa", "entailment", "masked_language")),
-    (("task.input",), "task.kind", (*_QUESTIONS, "span_reading")),
-    # A span reader reads whole passages.
-    (("task.expansion", "task.sentences"), "task.kind", _QUESTIONS),
     (("task.sentences",), "task.expansion", ("tfidf",)),
-    (("task.objective",), "task.kind", ("cell_selection",)),
-    (("task.ambiguous",), "task.kind", ("cell_selection", "span_reading")),
-    (("task.span",), "task.kind", ("span_reading",)),
-    (("task.qa", "schedule.temperature", "schedule.contrast"), "task.kind", ("table_qa",)),
     (("task.qa.cell_select_pref", "task.qa.huber_delta"), "task.qa.aggregation", (True,)),
     (("task.qa.answer_loss_cutoff",), "task.qa.aggregation", (True,)),
-    (("task.masking",), "task.kind", ("masked_language",)),
-    (("schedule.mentions",), "task.kind", ("entailment",)),
 )
 """Keys or groups of keys, the key that chooses their variant, and the values with which they are in use.
 
-Several lines about a key must all hold; a key without a line is always in use.
+Several lines about a key must all hold; a key without a line is always in use. Keys that depend on the kind of task are
+in ``config.kinds``.
 """
+_OF_KINDS = {key for traits in KINDS.values() for key in traits.uses or ()}
 
 
 @dataclass(frozen=True)
@@ -182,9 +173,13 @@ def _never(name: str) -> bool:
 
 
 def _is_used(name: str, values: Settings) -> bool:
-    default = default_settings()
+    values = default_settings() | values
+    traits = KINDS.get(values["task.kind"])
+    keys = [key for key in _OF_KINDS if _is_part(name, key)]
+    if keys and traits is not None and traits.uses is not None and not set(keys) & set(traits.uses):
+        return False
     return all(
-        values.get(control, default.get(control)) in allowed
+        values.get(control) in allowed
         for keys, control, allowed in _USED_WITH
         if any(_is_part(name, key) for key in keys)
     )
