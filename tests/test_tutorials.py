@@ -80,7 +80,7 @@ def test_questions_of_ones_own_and_two_models_compared(tmp_path: Path) -> None:
 def test_a_task_is_added(tmp_path: Path) -> None:
     for name in ("mate_cli", "hydra_plugins", "conf", "reproduce"):  # a checkout that the tutorial may change
         shutil.copytree(ROOT / name, tmp_path / name)
-    assert follow("add-a-task", tmp_path) == 5
+    assert follow("add-a-task", tmp_path) == 11
 
 
 @pytest.mark.tutorial

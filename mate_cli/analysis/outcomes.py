@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from mate_cli.kinds.kind import Judgement
 from mate_cli.kinds.registry import kind_of
 from mate_cli.metrics.cell_selection import KS, example_places
 from mate_cli.metrics.denotation import answer_texts
-from mate_cli.metrics.wtq import Value, gold_values
+from mate_cli.metrics.wtq import gold_values
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines
@@ -115,11 +115,11 @@ class TableOutcomes(Outcomes):
 
     Attributes:
         records: the predictions as written; a question that did not fit has none.
-        gold: values of the right answer by question id (WikiTableQuestions).
+        judgement: the answers by the official measures of the kind of task.
     """
 
     stage: Stage
-    gold: Mapping[str, Sequence[Value]]
+    judgement: Judgement
 
     @property
     def trained(self) -> Stage:
@@ -134,10 +134,10 @@ class TableOutcomes(Outcomes):
         return len(self.examples) - len(self.records)
 
     def measures(self) -> dict[str, NDArray[np.float64]]:
-        return {name: values.astype(np.float64) for name, values in self._measured.right.items()}
+        return {name: values.astype(np.float64) for name, values in self.judgement.right.items()}
 
     def groups(self) -> dict[str, NDArray[np.int64]]:
-        return dict(self._measured.groups)
+        return dict(self.judgement.groups)
 
     def cells(self, example: Example) -> list[Coordinate]:
         """Return the chosen cells; a verdict has none."""
@@ -147,13 +147,6 @@ class TableOutcomes(Outcomes):
         """Return the answer of cells and operator in words; empty if the question did not fit."""
         operator = self.records.get(example.id, {}).get("aggregation", NONE.name)
         return answer_texts(example.table, self.cells(example), operator)
-
-    @cached_property
-    def _measured(self) -> Judgement:
-        answering = kind_of(self.stage.config.task).answering
-        assert answering is not None
-        assert answering.measures is not None
-        return answering.measures(self.examples, self.records, self.gold)
 
 
 def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes | TableOutcomes:
@@ -187,8 +180,12 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
             line["id"]: _ranked(line) for line in lines
         }
         return CellOutcomes(path, examples, ranked, stage, None)
-    gold = gold_values(examples, read_tagged(source.data_dir / TAGGED))
-    return TableOutcomes(path, examples, {line["id"]: line for line in lines}, stage, gold)
+    answering = kind_of(config.task).answering
+    if answering is None or answering.measures is None:
+        raise UserError(f"{path} is a run of task={config.task.name}, and its kind gives no measures to analyse")
+    records = {line["id"]: line for line in lines}
+    judgement = answering.measures(examples, records, gold_values(examples, read_tagged(source.data_dir / TAGGED)))
+    return TableOutcomes(path, examples, records, stage, judgement)
 
 
 def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes:
