@@ -121,9 +121,7 @@ def test_tasks_of_other_shapes_are_refused(kind):
     if kind_named(kind).fixed_shape:
         check_fixed(task)
     else:
-        with pytest.raises(
-            UserError, match=rf"\({kind}\) does not run on XLA devices yet"
-        ):
+        with pytest.raises(UserError, match=rf"\({kind}\) does not run on XLA devices yet"):
             check_fixed(task)
 
 
