@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mate_cli.cli.help import COMMANDS
-from mate_cli.config.catalogue import LISTED, default_option, experiment_names, options, schedules
+from mate_cli.config.catalogue import LISTED, default_options, options, reproduction_names, schedules
 from mate_cli.config.commands import ROOTS
-from mate_cli.config.schema import Key, find, groups, keys
+from mate_cli.config.schema import Key, find, keys
+from mate_cli.config.user_folder import FLAG, config_dir, take_config_dir
 
-FLAGS = ("--help", "--cfg", "--package", "--resolve", "--debug", "-m")
+FLAGS = ("--help", "--cfg", f"{FLAG}=", "--package", "--resolve", "--debug", "-m")
 SHELLS = ("bash", "zsh", "fish")
 LAUNCHER = "hydra/launcher"
 
@@ -21,9 +22,13 @@ def candidates(line: str) -> list[str]:
     """
     words = line.split()[1:]
     current = words.pop() if words and not line[-1].isspace() else ""
+    if FLAG in words[-1:] or current.startswith(f"{FLAG}="):
+        return []
+    words, folder = take_config_dir(words)
     command = next((word for word in words if not word.startswith("-")), None)
-    found = _starts(current) if command is None else _continues(command, words, current)
-    return sorted({word for word in found if word.startswith(current)})
+    with config_dir(folder):
+        found = _starts(current) if command is None else _continues(command, words, current)
+        return sorted({word for word in found if word.startswith(current)})
 
 
 def _starts(current: str) -> Sequence[str]:
@@ -47,8 +52,8 @@ def _names(command: str, words: Sequence[str], current: str) -> Iterator[str]:
     """Keys and groups, one step between dots at a time."""
     if "-m" in words or "--multirun" in words:
         yield f"{LAUNCHER}="
-    for group in groups(ROOTS[command]):
-        if group.startswith(current) and options(group):
+    for group in default_options(command):
+        if group.startswith(current):
             yield f"{group}="
     for name in _key_names(command, words, current):
         step = name.find(".", len(current))
@@ -69,12 +74,12 @@ def _values(command: str, words: Sequence[str], current: str) -> Iterator[str]:
     name, _, value = current.partition("=")
     before, comma, _ = value.rpartition(",")
     key = find(ROOTS[command], name)
-    if name == LAUNCHER or name in groups(ROOTS[command]):
+    if name == LAUNCHER or name in default_options(command):
         choices: Sequence[str] = [option.name for option in options(name)]
-    elif name == "schedule" and "task" in groups(ROOTS[command]):
+    elif name == "schedule" and "task" in default_options(command):
         choices = _schedules(command, words)
     elif name == "what":
-        choices = (*experiment_names(), "all")
+        choices = (*reproduction_names(), "all")
     else:
         choices = () if key is None else _choices(key)
     opening = "[" if key is not None and key.is_list and not before else ""
@@ -88,5 +93,5 @@ def _choices(key: Key) -> Sequence[str]:
 def _schedules(command: str, words: Sequence[str]) -> list[str]:
     """The schedules of the task that the line names, or of the command's default."""
     named = [word.removeprefix("task=") for word in words if word.startswith("task=")]
-    task = named[-1].split(",")[0] if named else default_option(command, "task")
+    task = named[-1].split(",")[0] if named else default_options(command)["task"]
     return [option.name.partition(": ")[2] for option in schedules(task)]

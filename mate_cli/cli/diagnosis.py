@@ -25,6 +25,7 @@ from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 from mate_cli.cli.harmless import HYDRA_GROUPS, code_problem
 from mate_cli.cli.inputs import missing_inputs
 from mate_cli.config import schema
+from mate_cli.config.catalogue import default_options
 from mate_cli.config.commands import ROOTS
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import problems, unknown_name
@@ -158,15 +159,18 @@ def _options(group: str) -> list[str]:
 
 
 def _setting_problems(command: str, settings: list[Setting], complete: bool) -> list[str]:
-    groups = schema.groups(ROOTS[command])
-    chosen = {name: choice for name, choice in settings if name in groups and _options(name)}
+    groups = default_options(command)
+    chosen = {name: choice for name, choice in settings if name in groups}
     found = [
         unknown_name(name, "null" if choice is None else choice, _options(name))
         for name, choice in chosen.items()
         if choice not in _options(name)
     ]
     valid = [f"{name}={choice}" for name, choice in chosen.items() if choice in _options(name)]
-    config = compose(command, valid)
+    try:
+        config = compose(command, valid)
+    except HydraException as error:
+        return [*found, f"{' '.join(valid)}: {' '.join(str(error).split())}"]
     for name, value in settings:
         if name not in chosen:
             found += _set(command, config, name, value)
@@ -208,7 +212,9 @@ def _unknown_key(command: str, config: DictConfig, name: str) -> str:
     if (short := SYNONYMS.get(last, last)) in known and ".schedules." not in name:
         return f"unknown key '{name}': did you mean {short}?"
     same_end = sorted((key for key in known if key.endswith(f".{name}")), key=lambda key: not _active(config, key))
-    near = same_end or difflib.get_close_matches(name, [*known, *schema.groups(ROOTS[command])], n=1, cutoff=0.6)
+    near = same_end or difflib.get_close_matches(
+        name, [*known, *schema.groups(ROOTS[command]), *default_options(command)], n=1, cutoff=0.6
+    )
     hint = f"did you mean {near[0]}?" if near else f"mate {command} --help lists them"
     return f"unknown key '{name}': {hint}"
 

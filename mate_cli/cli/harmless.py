@@ -47,6 +47,16 @@ def code_problem(command: str, override: Override) -> str | None:
     return None
 
 
+def file_problems(content: Any) -> list[str]:
+    """Return a line for each way in which the content of a YAML file could run code or read the environment."""
+    named = dict.fromkeys(name for name in _keys(content) if _NAMES_CODE.fullmatch(name))
+    read = dict.fromkeys(text for text in _texts(content) if _RESOLVER.search(text))
+    return [
+        *(f"the key '{name}' names code to run; leave it out" for name in named),
+        *(f"'{text}': ${{NAME:...}} reads the environment or runs code; write the value itself" for text in read),
+    ]
+
+
 def _keys(value: Any) -> Iterator[str]:
     """The keys of all dictionaries in a value."""
     if isinstance(value, dict):

@@ -41,6 +41,10 @@ EXAMPLES = {
         ),
         ("mate train task=hybridqa hardware=tpu_v3 data_dir=data/hybridqa", "the paper's run"),
         ("mate train task=mlm backbone=minilm schedule=laptop data_dir=tables", "pre-train on a folder of tables"),
+        (
+            "mate train experiment=hybridqa_laptop data_dir=data/hybridqa lr=1e-4",
+            "a whole training from one file (mate ls experiments), with another learning rate",
+        ),
         ("mate train -m model=mate,tapas seed=0,1,2", "six runs, one after the other"),
         (
             "mate train -m ablation=none,without_row_heads,without_column_heads,without_ambiguous",
@@ -118,7 +122,7 @@ EXAMPLES = {
         ("mate ls", "all of them"),
         (
             "mate ls models",
-            "or ablations, tasks, backbones, hardware, schedules, loggers, launchers, analyses, suites",
+            "or ablations, tasks, backbones, hardware, schedules, experiments, loggers, launchers, analyses, suites",
         ),
     ),
     "doctor": (("mate doctor", "look for what is missing, and say which command mends it"),),
@@ -131,6 +135,7 @@ EXAMPLES = {
 FLAGS = """\
   --help        this text
   --cfg job     print the configuration instead of running
+  --config-dir DIR  add options of your own, DIR/task/NAME.yaml and so on; also MATE_CONFIG_DIR=DIR
   -m            run every combination of comma-separated values; hydra/launcher=NAME says how (mate ls launchers)
   --debug       show the traceback of an error"""
 
@@ -189,13 +194,10 @@ def _examples(examples: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> 
 
 
 def _groups(command: str) -> Iterator[str]:
-    from mate_cli.config.catalogue import default_option, options
-    from mate_cli.config.commands import ROOTS
-    from mate_cli.config.schema import groups
+    from mate_cli.config.catalogue import default_options, options
 
-    for group in groups(ROOTS[command]):
-        if names := [option.name for option in options(group)]:
-            yield f"  {group:<12}{', '.join(names)} (default: {default_option(command, group)})"
+    for group, default in default_options(command).items():
+        yield f"  {group:<12}{', '.join(option.name for option in options(group))} (default: {default})"
 
 
 def _keys(command: str) -> Iterator[str]:

@@ -33,6 +33,7 @@ def launch(command: str, words: list[str], debug: bool) -> None:
         UserError: mistakes in the words, all at once; or jobs of a sweep failed.
     """
     from mate_cli.cli.diagnosis import diagnose
+    from mate_cli.cli.experiment import add_sweep
     from mate_cli.cli.overrides import quote, split
     from mate_cli.config.commands import ROOTS
     from mate_cli.system.errors import UserError
@@ -42,6 +43,7 @@ def launch(command: str, words: list[str], debug: bool) -> None:
         stop_with_parent()
     arguments = split(words)
     arguments.overrides = [quote(ROOTS[command], override) for override in arguments.overrides]
+    add_sweep(command, arguments)
     complete = not arguments.only_shows
     if found := diagnose(command, arguments.overrides, arguments.multirun, complete):
         raise UserError("\n".join(found))
@@ -58,6 +60,8 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
 
     runner = CommandRunner(command, debug)
     words = [*arguments.flags, *arguments.overrides]
+    if not (arguments.multirun or arguments.only_shows):
+        words.append("hydra.mode=RUN")  # also where an experiment sweeps, and the command line leaves nothing to sweep
     with ExitStack() as stack:
         if arguments.multirun and not any(word.startswith("hydra.sweep.dir") for word in words):
             # Holds Hydra's multirun.yaml, nothing of ours.
@@ -128,8 +132,10 @@ class CommandRunner:
             self.sweep.run(self._in_turn)
         else:
             from mate_cli.cli.sweep.starters import starter
+            from mate_cli.config.user_folder import config_dir_flag
 
-            self.sweep.run(starter(launcher, settings, self.debug))
+            flags = [*(["--debug"] if self.debug else []), *config_dir_flag()]
+            self.sweep.run(starter(launcher, settings, flags))
 
     def _in_turn(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
         """The jobs one after the other, in this process."""
@@ -151,8 +157,10 @@ class CommandRunner:
                 yield job, Ending(code, (str(error) or type(error).__name__).splitlines()[0])
 
     def _run(self, words: Sequence[str], config: Any) -> None:
+        from mate_cli.config.user_folder import config_dir_flag
+
         with _restored_process():
-            sys.argv = [os.path.abspath(sys.argv[0]), self.command, *words]
+            sys.argv = [os.path.abspath(sys.argv[0]), self.command, *words, *config_dir_flag()]
             try:
                 importlib.import_module(f"mate_cli.commands.{self.command}").run(config)
             finally:

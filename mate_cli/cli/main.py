@@ -14,6 +14,7 @@ import sys
 
 from mate_cli import __version__
 from mate_cli.cli.help import COMMANDS, command_help, overview
+from mate_cli.config.user_folder import config_dir, take_config_dir, user_folder
 from mate_cli.system.errors import UserError, report
 from mate_cli.system.stopping import stopping_tidily
 
@@ -29,7 +30,9 @@ def main(argv: list[str] | None = None) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         with stopping_tidily():
-            code = _dispatch([word for word in words if word != "--debug"], debug)
+            words, folder = take_config_dir([word for word in words if word != "--debug"])
+            with config_dir(folder):
+                code = _dispatch(words, debug)
         sys.stdout.flush()
     except BrokenPipeError:  # the process at the other end, say `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,15 +55,24 @@ def _dispatch(words: list[str], debug: bool) -> int:
         print(f"mate {__version__}")
     elif command not in COMMANDS:
         raise UserError(_unknown_command(command))
-    elif any(word in HELP for word in rest):
+    else:
+        _call(command, rest, debug)
+    return 0
+
+
+def _call(command: str, words: list[str], debug: bool) -> None:
+    if user_folder() is not None and command != "completion":
+        from mate_cli.cli.user_files import check_user_files
+
+        check_user_files()
+    if any(word in HELP for word in words):
         print(command_help(command))
     elif command in WITHOUT_KEYS:
-        _plain(command, rest)
+        _plain(command, words)
     else:
         from mate_cli.cli.launch import launch
 
-        launch(command, rest, debug)
-    return 0
+        launch(command, words, debug)
 
 
 def _command_first(words: list[str]) -> tuple[str, list[str]]:

@@ -15,6 +15,7 @@ from mate_cli.system.errors import UserError
 
 SWITCHES = {"-m": "--multirun", "--multirun": "--multirun", "--resolve": "--resolve"}
 VALUED = {"-c": "--cfg", "--cfg": "--cfg", "-p": "--package", "--package": "--package"}
+FLAGS = ("--help", "--cfg", "--config-dir", "--package", "--resolve", "-m", "--debug")
 CFG_CHOICES = ("job", "hydra", "all")
 
 
@@ -58,9 +59,7 @@ def split(words: list[str]) -> Arguments:
         elif name in VALUED:
             result.flags += [VALUED[name], value or _flag_value(name, next(rest, None))]
         else:
-            raise UserError(
-                unknown_name("option", word, ("--help", "--cfg", "--package", "--resolve", "-m", "--debug"))
-            )
+            raise UserError(unknown_name("option", word, FLAGS))
     return result
 
 

@@ -1,4 +1,4 @@
-"""The shipped options of each configuration group, read from the YAML files themselves."""
+"""The options of each configuration group, shipped and the user's own, read from the YAML files themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import yaml
 from omegaconf import OmegaConf
 
 from mate_cli.config.model import ModelConfig
+from mate_cli.config.plain import to_plain
 from mate_cli.config.shipped import conf_folder, shipped_folder
+from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.user_folder import option_files
+from mate_cli.system.errors import UserError
 
 GROUPS = {
     "models": "model",
@@ -18,6 +22,7 @@ GROUPS = {
     "tasks": "task",
     "backbones": "backbone",
     "hardware": "hardware",
+    "experiments": "experiment",
     "loggers": "logger",
     "launchers": "hydra/launcher",
     "analyses": "analysis",
@@ -39,26 +44,41 @@ class Option:
 
 def options(group: str) -> list[Option]:
     """The options of a group in alphabetical order; empty where there is no such group."""
-    return [Option(file.stem, _comment(file.read_text(encoding="utf-8"))) for file in _files(group)]
+    return [Option(file.stem, _comment(file.read_text(encoding="utf-8"))) for file in option_files(group)]
 
 
 def schedules(task: str = "*") -> list[Option]:
     """The schedules of all tasks or of one, named ``task: schedule``, in the order of the files."""
-    found = []
-    for file in _files("task", task):
-        for name, schedule in _task_schedules(file).items():
-            found.append(Option(f"{file.stem}: {name}", _schedule_line(schedule)))
-    return found
+    return [
+        Option(f"{file.stem}: {name}", _schedule_line(schedule))
+        for file in option_files("task", task)
+        for name, schedule in (option_content("task", file.stem).get("schedules") or {}).items()
+    ]
 
 
 def model_options() -> dict[str, ModelConfig]:
     """The options of the group ``model`` by name, each as a command would receive it."""
     schema = OmegaConf.structured(ModelConfig)
-    merged = {file.stem: OmegaConf.merge(schema, OmegaConf.load(file)) for file in _files("model")}
+    merged = {file.stem: OmegaConf.merge(schema, option_content("model", file.stem)) for file in option_files("model")}
     return {name: cast(ModelConfig, OmegaConf.to_object(option)) for name, option in merged.items()}
 
 
-def experiment_names() -> list[str]:
+def option_content(group: str, name: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what an option says, with what it inherits from the options of its group that its defaults name.
+
+    Raises:
+        UserError: it inherits from itself, by way of ``heirs``.
+    """
+    if name in heirs:
+        raise UserError(f"{group}={heirs[0]} inherits from itself: {', '.join([*heirs, name])}")
+    (file,) = option_files(group, name)
+    content = cast(dict[str, Any], OmegaConf.to_container(OmegaConf.load(file)))
+    names = [entry for entry in content.pop("defaults", ()) if isinstance(entry, str) and entry != "_self_"]
+    parents = [option_content(group, parent, (*heirs, name)) for parent in names]
+    return cast(dict[str, Any], OmegaConf.to_container(OmegaConf.merge(*parents, content)))
+
+
+def reproduction_names() -> list[str]:
     """The tables and figures of the paper that `mate reproduce` knows, in alphabetical order."""
     return sorted(file.stem for file in reproduce_folder().glob("*.yaml"))
 
@@ -68,33 +88,26 @@ def reproduce_folder() -> Path:
     return shipped_folder("reproduce")
 
 
-def default_option(command: str, group: str) -> str:
-    """The option of a group that a command takes where none is named."""
+def default_options(command: str) -> dict[str, str]:
+    """Return the groups of a command that have options, each with its default; ``none`` where there is none."""
     root = yaml.safe_load((conf_folder() / f"{command}.yaml").read_text(encoding="utf-8"))
     chosen = {name: option for entry in root["defaults"] if isinstance(entry, dict) for name, option in entry.items()}
-    return str(chosen[group] or "none")
-
-
-def _files(group: str, name: str = "*") -> list[Any]:
-    return sorted((conf_folder() / group).glob(f"{name}.yaml"))
-
-
-def _task_schedules(file: Any) -> dict[str, Any]:
-    """The schedules of a task: those of the task that it is a variant of, if it is, with what it changes in them."""
-    task = yaml.safe_load(file.read_text(encoding="utf-8"))
-    parents = (entry for entry in task.get("defaults", ()) if isinstance(entry, str))
-    found: dict[str, Any] = {}
-    for parent in parents:
-        found |= _task_schedules(file.with_name(f"{parent}.yaml"))
-    return found | {name: found.get(name, {}) | changed for name, changed in task.get("schedules", {}).items()}
+    return {name: option or "none" for name, option in chosen.items()}
 
 
 def _comment(text: str) -> str:
-    lines = (line.removeprefix("#").strip() for line in text.splitlines())
-    return next(line for line in lines if not line.startswith("@"))  # Hydra's own directives come before
+    """Return the first line of the comment at the top of a file; Hydra's own directives are none."""
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        if not line.removeprefix("#").strip().startswith("@"):
+            return line.removeprefix("#").strip()
+    return ""
 
 
 def _schedule_line(schedule: dict[str, Any]) -> str:
-    epochs = schedule.get("epochs")
-    length = f"{epochs} epoch{'s' if epochs != 1 else ''}" if epochs else f"{schedule['steps']:,} steps"
-    return f"{length}, batch {schedule['batch']}, {schedule['max_tokens']} tokens, lr {schedule['lr']:g}"
+    values = to_plain(ScheduleConfig()) | schedule
+    epochs, steps, rate = values["epochs"], values["steps"], values["lr"]
+    length = f"{epochs} epoch{'s' if epochs != 1 else ''}" if epochs else f"{steps or 0:,} steps"
+    shown = rate if isinstance(rate, str) else f"{rate:g}"  # a file may leave it open
+    return f"{length}, batch {values['batch']}, {values['max_tokens']} tokens, lr {shown}"

@@ -32,7 +32,7 @@ from typing import Any
 
 import yaml
 
-from mate_cli.config.catalogue import experiment_names, reproduce_folder
+from mate_cli.config.catalogue import reproduce_folder, reproduction_names
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError
 
@@ -147,7 +147,7 @@ def chosen_experiments(what: str) -> list[Experiment]:
     Raises:
         UserError: there is no such table or figure.
     """
-    names = experiment_names()
+    names = reproduction_names()
     if what not in (*names, "all"):
         raise UserError(unknown_name("table or figure", what, (*names, "all")))
     chosen = names if what == "all" else [what]

@@ -21,7 +21,7 @@ from mate_cli.config.schema import keys
     [
         ("mate tr", ["train"]),
         ("mate --v", ["--version"]),
-        ("mate train --c", ["--cfg"]),
+        ("mate train --c", ["--cfg", "--config-dir="]),
         ("mate train task=hyb", ["task=hybridqa", "task=hybridqa_reader"]),
         ("mate train -m model=mate,tap", ["model=mate,tapas"]),
         ("mate train -m hydra/l", ["hydra/launcher="]),

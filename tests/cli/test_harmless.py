@@ -52,7 +52,7 @@ def test_a_word_that_could_run_code_is_refused(word: str, reason: str, capsys: p
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--config-dir=/tmp"], "unknown option"),
+        (["--config-dir=/nowhere"], "/nowhere is no folder"),
         (["--config-path", "/tmp"], "unknown option"),
         (["+hydra.searchpath=[file:///tmp]"], "cannot add"),
         (["++hydra.searchpath=[file:///tmp]"], "only hydra.launcher.KEY"),

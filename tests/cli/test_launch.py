@@ -198,7 +198,7 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
         (["seed=${nowhere}"], "seed: Interpolation key 'nowhere' not found"),
         (
             ["--devices"],
-            "unknown option '--devices': choose from --help, --cfg, --package, --resolve, -m, --debug",
+            "unknown option '--devices': choose from --help, --cfg, --config-dir, --package, --resolve, -m, --debug",
         ),
         (["--cfg"], "--cfg needs a value (one of job, hydra, all)"),
         (

@@ -121,8 +121,8 @@ def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixtur
         (
             ["ls", "modls"],
             "unknown kind 'modls': did you mean models? "
-            "choose from models, ablations, tasks, backbones, hardware, schedules, loggers, launchers, analyses, "
-            "suites, all",
+            "choose from models, ablations, tasks, backbones, hardware, schedules, experiments, loggers, launchers, "
+            "analyses, suites, all",
         ),
         (["ls", "models", "tasks"], "mate ls takes no 'tasks'; mate ls --help shows what it takes"),
         (["doctor", "seed=1"], "mate doctor takes no 'seed=1'; mate doctor --help shows what it takes"),

@@ -65,7 +65,9 @@ def test_every_shipped_file_is_composed_below() -> None:
     composed = {Path(group) / f"{name}.yaml" for group, name in OPTIONS}
     suites = {Path("suite") / f"{option.name}.yaml" for option in options("suite")}  # in tests/bench/test_suites.py
     launchers = {Path("hydra/launcher") / f"{name}.yaml" for name in LAUNCHERS}  # in tests/cli/sweep/test_starters.py
-    assert files == roots | composed | suites | launchers | {Path("quiet.yaml")}  # quiet is part of every root
+    # In tests/training/test_experiments.py; quiet is part of every root.
+    experiments = {Path("experiment") / f"{option.name}.yaml" for option in options("experiment")}
+    assert files == roots | composed | suites | launchers | experiments | {Path("quiet.yaml")}
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
     assert len(OPTIONS) == COUNT == 76
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mate_cli.cli.main import main
-from mate_cli.config.catalogue import experiment_names, reproduce_folder
+from mate_cli.config.catalogue import reproduce_folder, reproduction_names
 from mate_cli.reproduction.experiment import Experiment, PublishedValue, read_experiment
 from mate_cli.reproduction.outcome import Comparison, Outcome, OutcomeRow
 from mate_cli.reproduction.report import outcome_latex
@@ -47,7 +47,7 @@ def test_every_table_of_the_paper_compiles_and_fits_the_page(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", "what=all", "backbone=tiny", "dry_run=true"]) == 0
     files = sorted((tmp_path / "reproduced").glob("*.tex"))
-    assert len(files) == len(experiment_names()) - 2  # figures 1 and 2 are pictures alone
+    assert len(files) == len(reproduction_names()) - 2  # figures 1 and 2 are pictures alone
     pages, log = compiled([file.read_text(encoding="utf-8") for file in files], tmp_path)
     assert pages == len(files)
     assert beyond_the_page(log) == []

@@ -22,14 +22,14 @@ from mate_cli.system.errors import UserError
 EXTRA = install_command("sweep")
 
 
-def starter(launcher: str, settings: dict[str, Any], debug: bool) -> Start:
-    """What starts jobs in the way of a launcher; ``settings`` are its keys.
+def starter(launcher: str, settings: dict[str, Any], flags: Sequence[str]) -> Start:
+    """What starts jobs in the way of a launcher; ``settings`` are its keys, ``flags`` go to every job.
 
     Raises:
         UserError: a key has a wrong value.
     """
     config = _typed(launcher, settings)
-    start, flags = _STARTERS[launcher], ("--debug",) * debug
+    start = _STARTERS[launcher]
     return lambda jobs: start(config, [replace(job, words=(*job.words, *flags)) for job in jobs])
 
 
