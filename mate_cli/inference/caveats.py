@@ -9,7 +9,7 @@ from typing import Any
 from mate_cli.config.train import TrainConfig
 
 _LIKELY = 0.5
-"""A cell, a span or an operator below this probability is more likely wrong than right, by the model's own account."""
+"""By the model, a cell, span or operator below this probability is more likely wrong than right."""
 
 _LIKELY_VERDICT = 0.6
 """The same for one of two labels, whose probability is never below a half."""

@@ -1,6 +1,6 @@
-"""Conversations answered as they would be held: what a question is told of the one before is what was predicted for it.
+"""Answer conversations turn by turn, each question with the predicted answer to the one before.
 
-The release's setting "sequence" (spec 3.7), and SQA's official one (checklist 120).
+This is SQA's official setting, "sequence" in the release (docs/notes.md, note 33).
 """
 
 from __future__ import annotations
@@ -23,37 +23,31 @@ from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tasks.table_qa import TableAnswer
 
 Turn = tuple[str, int]
-"""A conversation and a position in it."""
+"""The id of a conversation, and a position in it."""
 
 
 def predict_conversations(
     folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, source: SplitSource
 ) -> dict[str, TableAnswer]:
-    """What a run's best model answers, by example id: all first questions, then all second ones, and so on.
+    """Answer with a run's best model, by example id: all first questions, then all second ones, and so on.
 
-    A question whose predecessor is not in the data, or did not fit, is told of no answer. What does not fit itself has
-    no prediction.
+    A question whose predecessor is missing or did not fit gets no previous answer. Questions that do not fit have no
+    prediction.
     """
     predictor, tokenizer = Predictor(folder, config, hardware), CellTokenizer(folder.best_model)
-    found: dict[str, TableAnswer] = {}
-    answered: dict[Turn, tuple[Coordinate, ...]] = {}
-    for asked in _by_position(source.read().examples):
-        turns: dict[str, Turn] = {example.id: (example.conversation, example.position) for example in asked}
-        told = [replace(e, previous=answered.get((e.conversation, e.position - 1), ())) for e in asked]
-        rows = _encoded(told, tokenizer, predictor.options)
-        for answer in predictor.predict_rows(rows):
+    answers: dict[str, TableAnswer] = {}
+    cells: dict[Turn, tuple[Coordinate, ...]] = {}
+    by_position = attrgetter("position")
+    for _, questions in groupby(sorted(source.read().examples, key=by_position), key=by_position):
+        turns = [replace(e, previous=cells.get((e.conversation, e.position - 1), ())) for e in questions]
+        turn_of: dict[str, Turn] = {example.id: (example.conversation, example.position) for example in turns}
+        for answer in predictor.predict_rows(_encoded(turns, tokenizer, predictor.options)):
             assert isinstance(answer, TableAnswer)
-            found[answer.id], answered[turns[answer.id]] = answer, answer.cells
-    return found
+            answers[answer.id], cells[turn_of[answer.id]] = answer, answer.cells
+    return answers
 
 
 def _encoded(examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions) -> list[dict[str, Any]]:
-    """The rows of those that fit."""
+    """The rows of the examples that fit."""
     encoded = zip(examples, encode(examples, tokenizer, options), strict=True)
-    return [row_of(example, own.outcome) for example, own in encoded if not isinstance(own.outcome, TooLarge)]
-
-
-def _by_position(examples: Sequence[Example]) -> list[list[Example]]:
-    """The examples at each position, first positions first."""
-    position = attrgetter("position")
-    return [list(own) for _, own in groupby(sorted(examples, key=position), key=position)]
+    return [row_of(example, result.outcome) for example, result in encoded if not isinstance(result.outcome, TooLarge)]

@@ -26,7 +26,7 @@ from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.splits import data_source, open_split
 
 _COUNTED = 2000
-"""Examples of a pre-training whose pieces are counted for its baseline."""
+"""Number of pre-training examples whose pieces are counted for the baseline."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class EvaluatedRun:
     """A trained run together with the split that it is evaluated on, as ``mate_cli.kinds.kind.AskedRun`` describes it.
 
     Attributes:
-        data_folder: of the split, or of the corpus; None: where the task needs none.
-        blank_question: whether the questions are taken away.
+        data_folder: of the split or the corpus; None for a task that needs none.
+        blank_question: remove the questions.
     """
 
     folder: RunFolder
@@ -66,12 +66,12 @@ class EvaluatedRun:
         return self.base.data_dir
 
     def predict(self) -> dict[str, Any]:
-        """Predict the questions of the split; after a pre-training, the held-out tables, by their number.
+        """Predict the questions of the split; after a pre-training, all held-out tables, by their number.
 
-        These are masked in the same way in every run, and all of them are predicted, whatever the run validated on.
+        Held-out tables are masked alike in every run.
 
         Raises:
-            UserError: the data is not there, or the run has no such split.
+            UserError: the data is missing, or the run has no such split.
         """
         if not self.config.task.traits.learns_from_corpus:
             return predict_split(self.folder, self.config, self.hardware, self.asked, self.console)
@@ -113,7 +113,7 @@ def evaluate_run(
     """Predict every question of a split with a run's best model, and with the baselines.
 
     Raises:
-        UserError: the run has no model, it is another one than its configuration says, or the data is not there.
+        UserError: the run has no model, the model does not match its configuration, or the data is missing.
     """
     data_folder = data_dir or config.data_dir
     run = EvaluatedRun(folder, config, hardware, split, data_folder, blank_question, console)
@@ -123,10 +123,10 @@ def evaluate_run(
 def predict_split(
     folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, source: SplitSource, console: Console
 ) -> dict[str, Any]:
-    """What a run's best model predicts, by example id; examples that do not fit have no prediction.
+    """Predict with a run's best model, by example id; examples that do not fit have no prediction.
 
     Args:
-        source: the examples as the task has them (``Task.source``).
+        source: the examples made by ``Task.source``.
     """
     predictor = Predictor(folder, config, hardware)
     rows = open_split(source, folder.best_model, predictor.options, config.paths, console)

@@ -1,4 +1,4 @@
-"""One question on one table, answered by a trained run."""
+"""Answer one question on one table with a trained run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Answerer:
     """A run's best model, ready for questions on a user's tables, in the precision of the device.
 
     Raises:
-        UserError: the run's model is another one than its configuration says.
+        UserError: the run's model does not match its configuration.
     """
 
     def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
@@ -50,10 +50,10 @@ class Answerer:
         self.module = TaskModule(model, task).to(self.devices.device_type).eval()
 
     def answer(self, example: Example) -> Prediction:
-        """What the model says of one example.
+        """Predict one example.
 
         Raises:
-            UserError: the table does not fit at one word a cell.
+            UserError: the table does not fit, even with one word in each cell.
         """
         (encoded,) = encode([example], self.tokenizer, self.options)
         if isinstance(encoded.outcome, TooLarge):
@@ -65,7 +65,7 @@ class Answerer:
         return prediction
 
     def _too_large(self, outcome: TooLarge, needed: int) -> str:
-        """Why a table of ``needed`` tokens, with nothing cut, is refused, and what helps."""
+        """The message for a table that needs ``needed`` tokens uncut, with a remedy."""
         config = self.module.model.config
         limits = [config.linformer_tokens] if config.heads == "linformer" else []
         if not self.options.reset_positions:
@@ -77,7 +77,7 @@ class Answerer:
         )
 
     def converse(self, example: Example, before: Sequence[str]) -> Prediction:
-        """``answer`` to the last question of a conversation, each told what was answered to the one before it."""
+        """Answer the last question of a conversation, each with the answer to the one before."""
         for question in before:
             assert self.kind.answering is not None
             cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
@@ -88,7 +88,7 @@ class Answerer:
         """Answer as ``converse``, and return what ``mate predict output=json`` prints.
 
         Args:
-            top: how many cells a selector names.
+            top: number of cells that a selector names.
         """
         assert self.kind.answering is not None
         return self.kind.answering.record(example.question, example.table, self.converse(example, before), top)
@@ -97,7 +97,7 @@ class Answerer:
 def predict_cells(
     folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig, example: Example
 ) -> CellPrediction:
-    """The cells of a user's table, ranked by a selector.
+    """Rank the cells of a user's table with a selector.
 
     Raises:
         UserError: as ``Answerer``.

@@ -1,4 +1,4 @@
-"""A run's best model, ready to predict: on a split, on examples in memory."""
+"""Prediction with a run's best model, on a split or on examples in memory."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Predictor:
-    """Loads a run's best model, onto one device, and says how its inputs are encoded and batched.
+    """A run's best model on one device, with the encoding and batching of its inputs.
 
     Attributes:
         options: the encoding; collator: makes batches of encoded rows.
 
     Raises:
-        UserError: the run has no model, or it is another one than its configuration says.
+        UserError: the run has no model, or the model does not match its configuration.
     """
 
     def __init__(self, folder: RunFolder, config: TrainConfig, hardware: HardwareConfig) -> None:
@@ -57,7 +57,7 @@ class Predictor:
         )
 
     def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:
-        """A prediction for each example of the batches, in their order."""
+        """Predict each example of the batches, in order."""
         quieten_lightning()
         trainer = pl.Trainer(
             **self.devices.trainer_arguments(),
@@ -72,6 +72,6 @@ class Predictor:
         return self.module.predictions
 
     def predict_rows(self, rows: Any) -> Sequence[Prediction]:
-        """``predict`` for encoded rows, batched as the hardware says."""
+        """Predict encoded rows, with the micro-batch of the hardware profile."""
         workers = loader_workers(self.hardware)
         return self.predict(batch_loader(rows, self.collator, workers, batch_size=self.hardware.micro_batch))

@@ -1,4 +1,4 @@
-"""Open trained runs, alone or as the two stages of PointR. Imports no PyTorch, so that mistakes are found at once."""
+"""Open trained runs, alone or as the two stages of PointR. Imports no PyTorch, so that errors appear at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mate_cli.system.files import content_hash
 
 @dataclass(frozen=True)
 class Stage:
-    """A trained run that takes part."""
+    """A trained run."""
 
     folder: RunFolder
     config: TrainConfig
@@ -38,7 +38,7 @@ class Pipeline:
 
     @property
     def input(self) -> Input:
-        """What the selector sees, and so the reader; the untrained ones see all."""
+        """The part of the input that the selector sees, and so the reader; untrained selectors see all."""
         return "both" if isinstance(self.selector, str) else self.selector.config.task.input  # type: ignore[return-value]
 
     @property
@@ -48,26 +48,26 @@ class Pipeline:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What a folder of results belongs to: the two runs by place, and by a hash of their weights."""
-        found: dict[str, str] = {}
+        """The paths of the two runs and hashes of their weights: results of other runs go to other folders."""
+        identity: dict[str, str] = {}
         for key, stage in (("selector", self.selector), ("reader", self.reader)):
             if isinstance(stage, str):
-                found[key] = stage
+                identity[key] = stage
             else:
-                found[key] = str(stage.folder.path.resolve())
-                found[f"{key}_weights"] = content_hash([stage.weights])
-        return found
+                identity[key] = str(stage.folder.path.resolve())
+                identity[f"{key}_weights"] = content_hash([stage.weights])
+        return identity
 
 
 def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_tokens: int | None = None) -> Stage:
-    """Open a trained run, to use with today's ``paths``, not those of its training.
+    """Open a trained run, with the given ``paths`` instead of those of its training.
 
     Args:
-        key: what the user named it as: the role that it must have, or ``run``, which must answer single questions.
+        key: the key that names it: the role that it must have, or ``run``, which must answer single questions.
         max_tokens: as in ``load_run_config``.
 
     Raises:
-        UserError: there is no such run, it cannot be used as that, or it has no model.
+        UserError: the run does not exist, has another role, or has no model.
     """
     folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
     traits = config.task.traits
@@ -89,15 +89,14 @@ def open_pipeline(
     untrained: Sequence[str] = SELECTORS,
     max_tokens: int | None = None,
 ) -> Pipeline:
-    """The two stages, checked to fit together.
+    """Open the two stages and check that they fit together.
 
     Args:
-        untrained: the selectors without a run that may be named.
-        max_tokens: of the selector's inputs, in place of those in training.
+        untrained: the names of selectors without a run.
+        max_tokens: of the selector's inputs, instead of those in training.
 
     Raises:
-        UserError: a run is not there, is one of the other stage, has no model, or the two were trained on
-            different data.
+        UserError: a run does not exist, has another role or no model, or the two were trained on different data.
     """
     second = open_stage("reader", reader, paths)
     if selector in untrained:
