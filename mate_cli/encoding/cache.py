@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -110,43 +108,29 @@ def _build(
     split = source.read()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     progress = Progress(*columns, console=console, disable=console is None, transient=True)
-    with _writing(folder, console) as partial, progress:
-        from mate_cli.encoding.writer import write_rows  # imports pyarrow
-
-        if partial is None:
-            return False
-        task = progress.add_task("encoding", total=len(split.examples))
-        outcomes = write_rows(
-            partial / _ROWS,
-            split.examples,
-            tokenizer,
-            options,
-            processes,
-            lambda examples: progress.advance(task, examples),
-        )
-        report = summarise(outcomes, split.questions, split.missing_tables, options.max_tokens)
-        report.save(partial / _REPORT)
-    return True
-
-
-@contextmanager
-def _writing(folder: Path, console: Console | None) -> Iterator[Path | None]:
-    """Apply ``made_once`` to a folder of the cache.
-
-    Raises:
-        UserError: it cannot be written.
-    """
 
     def waiting() -> None:
         if console is not None:
             console.print("another process encodes the same data; waiting for it")
 
     try:
-        with made_once(folder, waiting) as partial:
-            yield partial
+        with made_once(folder, waiting) as partial, progress:
+            from mate_cli.encoding.writer import write_rows  # imports pyarrow
+
+            if partial is None:
+                return False
+            task = progress.add_task("encoding", total=len(split.examples))
+
+            def advance(examples: int) -> None:
+                progress.advance(task, examples)
+
+            outcomes = write_rows(partial / _ROWS, split.examples, tokenizer, options, processes, advance)
+            report = summarise(outcomes, split.questions, split.missing_tables, options.max_tokens)
+            report.save(partial / _REPORT)
     except OSError as error:
         raise UserError(
             f"cannot write the cache in {folder.parent}: {disk_reason(error)}; "
             "set paths.cache or MATE_CACHE to a folder with space that you may write to",
             exit_code=1,
         ) from error
+    return True

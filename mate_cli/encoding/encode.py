@@ -26,13 +26,17 @@ def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: Encod
 
     An example that does not fit at one word per cell gets a ``TooLarge``; nothing is raised.
     """
-    texts = _TextNumbers()
-    questions = [texts.number(example.question) for example in examples]
-    tables = [texts.numbers(cells) for cells in _table_texts(examples, options)]
+    numbers: dict[str, int] = {}  # of distinct texts, in order of first appearance
+
+    def number_of(text: str) -> int:
+        return numbers.setdefault(text, len(numbers))
+
+    questions = [number_of(example.question) for example in examples]
+    tables = [np.array([*map(number_of, cells)], np.int64) for cells in _table_texts(examples, options)]
     values = _values_by_table(examples, options)
-    search = AnswerSearch(examples, texts.number)
-    pieces = tokenizer.batch(list(texts.by_text), characters=options.spans)
-    pruner = ColumnPruner(list(texts.by_text), pieces, options) if options.prune == "hem" else None
+    search = AnswerSearch(examples, number_of)
+    pieces = tokenizer.batch(list(numbers), characters=options.spans)
+    pruner = ColumnPruner(list(numbers), pieces, options) if options.prune == "hem" else None
     encoded = []
     for number, example in enumerate(examples):
         text = _table_text(example, questions[number], tables[number], values.get(id(example.table)))
@@ -77,19 +81,6 @@ def reading_row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
         "char_start": characters[:, 0],
         "char_end": characters[:, 1],
     }
-
-
-class _TextNumbers:
-    """Numbers distinct texts in order of first appearance."""
-
-    def __init__(self) -> None:
-        self.by_text: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        return self.by_text.setdefault(text, len(self.by_text))
-
-    def numbers(self, texts: list[str]) -> np.ndarray:
-        return np.fromiter(map(self.number, texts), np.int64, len(texts))
 
 
 def _table_texts(examples: Sequence[Example], options: EncodingOptions) -> list[list[str]]:

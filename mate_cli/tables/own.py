@@ -6,14 +6,14 @@ reads), ``answer`` (texts of cells or a number, several joined by |), and option
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.split import ReleaseLayout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, table_files
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
-from mate_cli.tables.table import Example, Table
+from mate_cli.tables.table import Example
 from mate_cli.tables.text_files import read_records
 from mate_cli.tables.user_table import read_table
 
@@ -45,8 +45,7 @@ class OwnFormat:
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
         """Return the file of the questions, then the files of the tables that it names."""
         path = _LAYOUT.question_file(data_dir, split)
-        names = _table_names(_records(path))
-        return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
+        return [path, *table_files(data_dir, _records(path), "table").values()]
 
     def read_split(self, data_dir: Path, split: str) -> Split:
         """Read one split; each table is read once, and a question whose table is missing is counted and left out.
@@ -55,16 +54,18 @@ class OwnFormat:
             UserError: a file is broken, a table lies outside the folder, or a question has no answer or a used id.
         """
         records = list(_records(_LAYOUT.question_file(data_dir, split)))
-        tables = {name: _read_table(data_dir, name, where) for name, where in _table_names(records).items()}
+        files = table_files(data_dir, records, "table")
+        tables = {name: replace(read_table(file), id=name) for name, file in files.items() if file.is_file()}
+        finders = {name: SupervisionFinder(table) for name, table in tables.items()}
         examples: dict[str, Example] = {}
         problems: dict[str, str] = {}
         for number, (where, record) in enumerate(records, start=1):
-            if (entry := tables[record["table"]]) is None:
+            if (table := tables.get(record["table"])) is None:
                 continue
             name, answers = record.get("id") or f"{split}-{number}", _answers(record["answer"], where)
             if name in examples:
                 raise UserError(f"{where}, column 'id': {shown(name)} is the id of another question")
-            table, finder = entry
+            finder = finders[table.id]
             if self.alternatives:
                 target = Supervision(finder.every_cell(answers))
             else:
@@ -84,22 +85,6 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             if not stripped[column]:
                 raise UserError(f"{where}: column {column!r} is empty")
         yield where, stripped
-
-
-def _table_names(records: Iterable[tuple[str, dict[str, str]]]) -> dict[str, str]:
-    """Return the names of the tables, each with the place that names it first."""
-    names: dict[str, str] = {}
-    for where, record in records:
-        names.setdefault(record["table"], f"{where}, column 'table'")
-    return names
-
-
-def _read_table(data_dir: Path, name: str, where: str) -> tuple[Table, SupervisionFinder] | None:
-    path = file_below(data_dir, name, where)
-    if not path.is_file():
-        return None
-    table = replace(read_table(path), id=name)
-    return table, SupervisionFinder(table)
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:

@@ -15,11 +15,14 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.hybridqa import Gold
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tables.text_files import JsonObject, read_json, read_records, read_text
+
+_T = TypeVar("_T")
 
 TaggedAnswer = tuple[tuple[str, str], ...]
 """Each gold answer of a question with its canonical form."""
@@ -52,15 +55,8 @@ def read_submission(path: Path, questions: Collection[str]) -> dict[str, str]:
     entries = read_json(path)
     if not isinstance(entries, list):
         raise UserError(f"{path}: expected a list of answers, found {type(entries).__name__}")
-    answers: dict[str, str] = {}
-    for number, entry in enumerate(entries, start=1):
-        item = JsonObject.of(entry, f"{path}: answer {number}")
-        name = item.text("question_id")
-        if name in answers:
-            raise UserError(f"{item.where}: question {named(name)} is answered twice")
-        answers[name] = item.text("pred")
-    check_ids(path, answers, questions)
-    return answers
+    items = (JsonObject.of(entry, f"{path}: answer {number}") for number, entry in enumerate(entries, start=1))
+    return _answers(path, ((item.where, item.text("question_id"), item.text("pred")) for item in items), questions)
 
 
 def read_reference(path: Path) -> dict[str, Gold]:
@@ -96,14 +92,10 @@ def read_wtq_predictions(path: Path, questions: Collection[str]) -> dict[str, tu
     Raises:
         UserError: the file cannot be read, misses one of ``questions``, or answers an unknown question or one twice.
     """
-    answers: dict[str, tuple[str, ...]] = {}
-    for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), start=1):
-        name, *texts = line.removesuffix("\r").split("\t")
-        if name in answers:
-            raise UserError(f"{path}: line {number}: question {named(name)} is answered twice")
-        answers[name] = tuple(texts)
-    check_ids(path, answers, questions, "a line with its id alone")
-    return answers
+    lines = read_text(path).removesuffix("\n").split("\n")
+    fields = (line.removesuffix("\r").split("\t") for line in lines)
+    entries = ((f"{path}: line {number}", name, tuple(texts)) for number, (name, *texts) in enumerate(fields, start=1))
+    return _answers(path, entries, questions, "a line with its id alone")
 
 
 def read_tagged(folder: Path) -> dict[str, TaggedAnswer]:
@@ -145,24 +137,30 @@ def read_sqa_predictions(path: Path, examples: Collection[Example]) -> dict[str,
             answers an unknown question or one twice.
     """
     ids = {_sqa_name(*_sqa_key(example)): example.id for example in examples}
-    cells: dict[str, frozenset[Coordinate]] = {}
-    for where, fields in read_records(path, SQA_COLUMNS, {"delimiter": "\t"}):
-        name, coordinates = _sqa_name(*(fields[column] for column in SQA_COLUMNS[:3])), fields["answer_coordinates"]
-        if name in cells:
-            raise UserError(f"{where}: question {named(name)} is answered twice")
-        if not _COORDINATES.fullmatch(coordinates):
-            raise UserError(f"{where}: expected cells such as ['(0, 1)', '(2, 1)'], found {shown(coordinates)}")
-        cells[name] = frozenset((int(row), int(column)) for row, column in _COORDINATE.findall(coordinates))
-    check_ids(path, cells, ids, "[]")
-    return {ids[name]: places for name, places in cells.items()}
+    records = read_records(path, SQA_COLUMNS, {"delimiter": "\t"})
+    entries = (
+        (where, _sqa_name(*(fields[column] for column in SQA_COLUMNS[:3])), _sqa_cells(fields, where))
+        for where, fields in records
+    )
+    return {ids[name]: cells for name, cells in _answers(path, entries, ids, "[]").items()}
 
 
-def check_ids(path: Path, answers: Collection[str], questions: Collection[str], empty: str = '""') -> None:
-    """Check that a file answers all ``questions`` and no others; ``empty`` is how it writes "no answer".
+def _answers(
+    path: Path, entries: Iterable[tuple[str, str, _T]], questions: Collection[str], empty: str = '""'
+) -> dict[str, _T]:
+    """Collect the answers of a file and check that it answers each of ``questions`` once, and no others.
+
+    Args:
+        entries: place, question id and answer; empty: how the file writes "no answer".
 
     Raises:
         UserError: it does not.
     """
+    answers: dict[str, _T] = {}
+    for where, name, answer in entries:
+        if name in answers:
+            raise UserError(f"{where}: question {named(name)} is answered twice")
+        answers[name] = answer
     unanswered = [name for name in questions if name not in answers]
     if unanswered:
         raise UserError(
@@ -175,6 +173,7 @@ def check_ids(path: Path, answers: Collection[str], questions: Collection[str], 
             f"{path}: {len(unknown)} answers to questions that are not in the reference, first {named(unknown[0])}; "
             "is it the file of another split?"
         )
+    return answers
 
 
 def _sqa_key(example: Example) -> tuple[str, str, str]:
@@ -185,6 +184,13 @@ def _sqa_key(example: Example) -> tuple[str, str, str]:
 
 def _sqa_name(sequence: str, annotator: str, position: str) -> str:
     return f"{sequence}, annotator {annotator}, position {position}"
+
+
+def _sqa_cells(fields: Mapping[str, str], where: str) -> frozenset[Coordinate]:
+    coordinates = fields["answer_coordinates"]
+    if not _COORDINATES.fullmatch(coordinates):
+        raise UserError(f"{where}: expected cells such as ['(0, 1)', '(2, 1)'], found {shown(coordinates)}")
+    return frozenset((int(row), int(column)) for row, column in _COORDINATE.findall(coordinates))
 
 
 def _split_values(field: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -45,6 +45,21 @@ def file_below(folder: Path, name: str, where: str) -> Path:
         problem = "leads out of the data folder" if leaves else "is not a valid file name"
         raise UserError(f"{where}: {shown(name)} {problem}; correct it, or fetch the data again")
     return folder / name
+
+
+def table_files(data_dir: Path, records: Iterable[tuple[str, Mapping[str, str]]], column: str) -> dict[str, Path]:
+    """Return the files of the tables that records name in ``column``, by name, sorted; they may not exist.
+
+    Args:
+        records: places, for errors, and fields (``text_files.read_records``).
+
+    Raises:
+        UserError: a name leads out of the folder, or is not a valid file name.
+    """
+    places: dict[str, str] = {}
+    for where, record in records:
+        places.setdefault(record[column], f"{where}, column {column!r}")
+    return {name: file_below(data_dir, name, places[name]) for name in sorted(places)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.system.errors import UserError, named, shown
-from mate_cli.tables.split import ReleaseLayout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, table_files
 from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tables.text_files import has_lone_surrogate, read_records, read_table
 
@@ -38,8 +38,7 @@ LAYOUT = ReleaseLayout(
 def split_files(data_dir: Path, split: str) -> list[Path]:
     """Return the file of the questions, then the files of the tables that it names."""
     path = LAYOUT.question_file(data_dir, split)
-    names = {record["table_file"]: where for where, record in read_records(path, _COLUMNS, _TABS)}
-    return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
+    return [path, *table_files(data_dir, read_records(path, _COLUMNS, _TABS), "table_file").values()]
 
 
 def read_split(data_dir: Path, split: str) -> Split:
@@ -49,16 +48,12 @@ def read_split(data_dir: Path, split: str) -> Split:
         UserError: a file is missing or has another structure, or an answer lies outside its table.
     """
     records = list(read_records(LAYOUT.question_file(data_dir, split), _COLUMNS, _TABS))
-    tables: dict[str, Table | None] = {}
+    files = table_files(data_dir, records, "table_file")
+    tables = {name: read_table(file, name, {}) for name, file in files.items() if file.is_file()}
     examples: list[Example] = []
     conversations: dict[str, list[Example]] = {}
     for where, record in records:
-        name = record["table_file"]
-        if name not in tables:
-            file = file_below(data_dir, name, where)
-            tables[name] = read_table(file, name, {}) if file.is_file() else None
-        table = tables[name]
-        if table is not None:
+        if (table := tables.get(record["table_file"])) is not None:
             earlier = conversations.setdefault(f"{record['id']}-{record['annotator']}", [])
             if len(earlier) == _MAX_QUESTIONS:
                 raise UserError(

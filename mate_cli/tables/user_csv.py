@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mate_cli.system.errors import UserError, named
-from mate_cli.tables.table import Cell, Table
-from mate_cli.tables.user_limits import MAX_BYTES, check_size
+from mate_cli.tables.table import Table
+from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
 
 _MAX_LINE = 1 << 20
 _DELIMITERS = ("\t", ";", ",")  # in a tie, a comma is more likely to be part of a number
@@ -31,17 +31,15 @@ def read_csv(path: Path) -> Table:
             header, *rows = _rows(file, path)
     except OSError as error:
         raise UserError(f"table={path}: cannot be read ({error.strerror})") from error
-    if not rows:
-        raise UserError(f"{path}: no rows below the header")
-    return Table(id=path.name, header=header, rows=tuple(rows), title=path.stem)
+    return table_of(path, header, rows)
 
 
-def _rows(file: BinaryIO, path: Path) -> list[tuple[Cell, ...]]:
+def _rows(file: BinaryIO, path: Path) -> list[list[str]]:
     """Return the header and the rows, all of one width."""
     lines = _lines(file, path)
     first = list(islice(lines, _LINES_TO_SNIFF))
     records = csv.reader(chain(first, lines), delimiter=_delimiter(first), strict=True)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[list[str]] = []
     try:
         for fields in filter(None, records):
             if rows and len(fields) != len(rows[0]):
@@ -50,7 +48,7 @@ def _rows(file: BinaryIO, path: Path) -> list[tuple[Cell, ...]]:
                     f"the header has {len(rows[0])}; quote a field that holds the delimiter"
                 )
             check_size(path, len(rows), len(fields))
-            rows.append(tuple(Cell(field.strip()) for field in fields))
+            rows.append(fields)
     except csv.Error as error:
         raise UserError(
             f"{path}: line {records.line_num} is not CSV ({named(str(error))}); is a quote left open?"

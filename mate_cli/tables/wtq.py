@@ -12,9 +12,9 @@ import csv
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.split import ReleaseLayout, Split, file_below
+from mate_cli.tables.split import ReleaseLayout, Split, table_files
 from mate_cli.tables.supervision import SupervisionFinder
-from mate_cli.tables.table import Example, Table
+from mate_cli.tables.table import Example
 from mate_cli.tables.text import wtq_normalize
 from mate_cli.tables.text_files import read_records, read_table
 
@@ -36,8 +36,7 @@ LAYOUT = ReleaseLayout(
 def split_files(data_dir: Path, split: str) -> list[Path]:
     """Return the file of the questions, then the files of the tables that it names."""
     path = LAYOUT.question_file(data_dir, split)
-    names = {record["context"]: where for where, record in read_records(path, _COLUMNS, _TABS)}
-    return [path, *(file_below(data_dir, name, names[name]) for name in sorted(names))]
+    return [path, *table_files(data_dir, read_records(path, _COLUMNS, _TABS), "context").values()]
 
 
 def read_split(data_dir: Path, split: str) -> Split:
@@ -49,17 +48,16 @@ def read_split(data_dir: Path, split: str) -> Split:
         UserError: a file is missing or has another structure, or a question has no answer.
     """
     records = list(read_records(LAYOUT.question_file(data_dir, split), _COLUMNS, _TABS))
-    tables: dict[str, tuple[Table, SupervisionFinder] | None] = {}
+    files = table_files(data_dir, records, "context")
+    present = {name: file for name, file in files.items() if file.is_file()}
+    tables = {name: read_table(file, name, _TABLE, clean=wtq_normalize) for name, file in present.items()}
+    finders = {name: SupervisionFinder(table) for name, table in tables.items()}
     examples: list[Example] = []
     problems: dict[str, str] = {}
     for where, record in records:
-        name = record["context"]
-        if name not in tables:
-            tables[name] = _read_table(file_below(data_dir, name, where), name)
-        if (entry := tables[name]) is not None:
-            table, finder = entry
+        if (table := tables.get(record["context"])) is not None:
             answers = _answers(record["targetValue"], where)
-            supervision = finder.find(answers, strict=split == "train")
+            supervision = finders[table.id].find(answers, strict=split == "train")
             examples.append(
                 Example(
                     id=record["id"],
@@ -73,13 +71,6 @@ def read_split(data_dir: Path, split: str) -> Split:
             if supervision.problem:
                 problems[record["id"]] = supervision.problem
     return Split(tuple(examples), len(records) - len(examples), len(records), problems)
-
-
-def _read_table(file: Path, name: str) -> tuple[Table, SupervisionFinder] | None:
-    if not file.is_file():
-        return None
-    table = read_table(file, name, _TABLE, clean=wtq_normalize)
-    return table, SupervisionFinder(table)
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:
