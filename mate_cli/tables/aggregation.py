@@ -1,7 +1,7 @@
 """The aggregation operators of table question answering: the one list that loss, prediction and execution follow.
 
-An operator's label is its place in ``OPERATORS``. Its differentiable form stands in
-``mate_cli.tasks.weak_supervision``, which refuses to be imported while an operator has none.
+An operator's label is its place in ``OPERATORS``. Its differentiable form is in ``mate_cli.tasks.weak_supervision``,
+whose import fails if an operator has none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Operator:
 
     @property
     def counts(self) -> bool:
-        """Whether the result depends on how many cells are chosen, and on nothing else."""
+        """True if the result depends only on the number of chosen cells."""
         return self.compute is not None and not self.needs_numbers
 
 

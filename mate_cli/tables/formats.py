@@ -51,7 +51,7 @@ FORMATS: dict[str, Format] = one_for_each(
 
 
 def missing_data(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:
-    """A line where a task needs ``data_dir`` and there is none: neither given, nor generated, nor fetched before."""
+    """Return an error line if a task needs ``data_dir`` and has none: not given, not generated, not fetched before."""
     is_released = task.format in RELEASES
     if data_dir is not None or task.format == "sample":
         return None

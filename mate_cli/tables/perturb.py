@@ -43,7 +43,7 @@ class Arrangement:
 
     @property
     def is_new(self) -> bool:
-        """Whether the table differs from the original; a table of one row has no other order of rows."""
+        """True if the table differs from the original; a table of one row has no other order of rows."""
         return self.rows != tuple(range(len(self.rows))) or self.columns != tuple(range(len(self.columns)))
 
     def origin(self, cell: Coordinate) -> Coordinate | None:

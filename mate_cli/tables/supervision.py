@@ -11,8 +11,8 @@ from functools import cached_property
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.text import convert_to_float, words_and_marks, wtq_normalize
 
-SEVERAL_CELLS = "an answer stands in several cells"
-SHARED_CELL = "two answers stand in one cell"
+SEVERAL_CELLS = "an answer is in several cells"
+SHARED_CELL = "two answers are in one cell"
 NOT_ALL_FOUND = "not all of its answers are in the table"
 NOT_FOUND = "its answer is neither in the table nor a number"
 

@@ -71,7 +71,7 @@ def parse_json(text: str, where: str) -> Any:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno} (character {error.pos} of {len(error.doc)})"
         is_cut = error.pos >= len(error.doc.rstrip()) or "Unterminated" in error.msg
-        hint = "truncated? write or fetch it again" if is_cut else "mend it there, or fetch it again"
+        hint = "truncated? write or fetch it again" if is_cut else "correct it there, or fetch it again"
         raise UserError(f"{where}: not valid JSON at {place}: {error.msg}; {hint}") from error
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end]

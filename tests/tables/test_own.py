@@ -45,7 +45,7 @@ def test_answers_are_found_in_the_tables(folder: Path) -> None:
     assert ship.table.id == "ships/list.json"
     assert ship.candidates == ((0, 0),)
     assert dict(split.unsupervised) == {
-        twice.id: "an answer stands in several cells",
+        twice.id: "an answer is in several cells",
         neither.id: "its answer is neither in the table nor a number",
     }
     assert birch.table is neither.table

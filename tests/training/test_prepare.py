@@ -38,7 +38,7 @@ _TABLES = (
     ("wtq", "with answer cells", (4, 5, 5)),
     ("wtq", "with a number to answer", (1, 2, 2)),
     ("wtq", "without supervision", (2, 1, 1)),
-    ("wtq", "an answer stands in several cells", (1, 0, 0)),
+    ("wtq", "an answer is in several cells", (1, 0, 0)),
     ("wtq", "its answer is neither in the table nor a number", (1, 1, 1)),
     ("tabfact", "statements", (6, 4, 4)),
     ("tabfact", "simple", (2, 2, 2)),

@@ -12,7 +12,7 @@ from mate_cli.tables.sample.world import Entity, World
 from mate_cli.tables.table import Coordinate
 
 Way = Literal["name", "column", "key_fact", "linked_fact"]
-"""How a question names a row: by its key, another cell's text, or a fact that only a passage states."""
+"""Way to name a row: by its key, another cell's text, or a fact that only a passage states."""
 
 # Probability of each way to name the row of the answer, by what the question asks for.
 _TO_CELL: dict[Way, float] = {"name": 0.4, "column": 0.15, "key_fact": 0.25, "linked_fact": 0.2}
