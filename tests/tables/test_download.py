@@ -26,7 +26,7 @@ SOURCE = Source("f.bin", "http://official.invalid/f.bin", hashlib.sha256(CONTENT
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    monkeypatch.setattr(download, "_TIMEOUTS", (2.0, 0.3))
+    monkeypatch.setattr(download, "_TIMEOUTS", (5.0, 1.0))
     monkeypatch.setattr(download, "RETRIES", 2)
     own = Server(CONTENT)
     yield own
