@@ -19,7 +19,6 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator
 from mate_cli.inference.predictor import Predictor
 from mate_cli.kinds.registry import task_of
-from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import make_planner
 from mate_cli.runs.folder import RunFolder, load_run_config
@@ -67,71 +66,47 @@ class Attended:
 
 
 def open_attended(config: AnalyzeConfig, console: Console) -> Attended:
-    """Open the run of the configuration, or its task with a backbone.
+    """Open the run of the configuration, or its task with a backbone or without a model.
 
     Raises:
         UserError: the model or the data is missing, the model has no attention flow, or the task reads no tables.
     """
-    if config.run is not None:
-        return _of_run(config, config.run, console)
-    return _baseline(config, console) if config.analysis.baseline_only else _of_backbone(config, console)
+    trained = None if config.run is None else load_run_config(config.run)
+    source = config if trained is None or config.task is not None else trained
+    assert source.task is not None
+    if source.task.traits.role == "reader":
+        raise UserError(
+            f"task={source.task.name} reads single cells, and attention flow needs tables; choose another task"
+        )
+    # Missing data is reported before a model is loaded.
+    data = data_source(source.task, config.split, config.data_dir or source.data_dir, config.paths)
+    if config.analysis.baseline_only and trained is None:
+        vocabulary, model_config = encoding_model(config.backbone, config.model, active_schedule(config).max_tokens)
+        name, model = "no model", None
+    else:
+        name, vocabulary, model = _run_model(config, trained) if trained else _backbone_model(config, console)
+        model_config = model.config
+    task = task_of(source)
+    options = encoding_options(source, task, model_config)
+    rows = open_split(task.source(data, training=False), vocabulary, options, config.paths, console).dataset
+    is_papers = (data.format, data.split) == _PAPERS
+    return Attended(f"{name}, {source.task.name} {data.split}", is_papers, model, rows)
 
 
-def _of_run(config: AnalyzeConfig, run: str, console: Console) -> Attended:
-    trained = load_run_config(run)
-    split = _Split(config, trained if config.task is None else config)
-    _check_flow(trained.model, f"run={run}: model={trained.model.name}")
-    folder = RunFolder(Path(run))
-    model = Predictor(folder, trained, config.hardware).module.model
-    return split.attended(folder.path.resolve().name, folder.best_model, model.config, model, console)
+def _run_model(config: AnalyzeConfig, trained: TrainConfig) -> tuple[str, Path, MatePreTrainedModel]:
+    _check_flow(trained.model, f"run={config.run}: model={trained.model.name}")
+    folder = RunFolder(Path(str(config.run)))
+    return folder.path.resolve().name, folder.best_model, Predictor(folder, trained, config.hardware).module.model
 
 
-def _of_backbone(config: AnalyzeConfig, console: Console) -> Attended:
-    split = _Split(config, config)
+def _backbone_model(config: AnalyzeConfig, console: Console) -> tuple[str, Path, MatePreTrainedModel]:
+    assert config.task is not None
     _check_flow(config.model, f"model={config.model.name}")
     torch.manual_seed(config.analysis.seed)
-    training = TrainConfig(task=split.task, model=config.model, backbone=config.backbone, schedule=config.schedule)
+    training = TrainConfig(task=config.task, model=config.model, backbone=config.backbone, schedule=config.schedule)
     model, vocabulary, _ = starting_model(training, task_of(training), console)
     name = Path(config.backbone.path).expanduser().resolve().name if config.backbone.path else config.backbone.name
-    return split.attended(f"{name} as {config.model.name}", vocabulary, model.config, model, console)
-
-
-def _baseline(config: AnalyzeConfig, console: Console) -> Attended:
-    split = _Split(config, config)
-    vocabulary, model_config = encoding_model(config.backbone, config.model, active_schedule(config).max_tokens)
-    return split.attended("no model", vocabulary, model_config, None, console)
-
-
-class _Split:
-    """The examples to analyse; missing data is reported before a model is loaded.
-
-    Args:
-        source: configuration that names task and schedule, a run's or that of the command.
-    """
-
-    def __init__(self, config: AnalyzeConfig, source: TrainConfig | AnalyzeConfig) -> None:
-        assert source.task is not None
-        self.source, self.task, self.paths = source, source.task, config.paths
-        if self.task.traits.role == "reader":
-            raise UserError(
-                f"task={self.task.name} reads single cells, and attention flow needs tables; choose another task"
-            )
-        self.data = data_source(self.task, config.split, config.data_dir or source.data_dir, config.paths)
-
-    def attended(
-        self,
-        name: str,
-        vocabulary: Path,
-        model_config: MateConfig,
-        model: MatePreTrainedModel | None,
-        console: Console,
-    ) -> Attended:
-        task = task_of(self.source)
-        options = encoding_options(self.source, task, model_config)
-        source = task.source(self.data, training=False)
-        rows = open_split(source, vocabulary, options, self.paths, console).dataset
-        title, is_papers = f"{name}, {self.task.name} {self.data.split}", (self.data.format, self.data.split) == _PAPERS
-        return Attended(title, is_papers, model, rows)
+    return f"{name} as {config.model.name}", vocabulary, model
 
 
 def _check_flow(model: ModelConfig, name: str) -> None:

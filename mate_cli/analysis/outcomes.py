@@ -176,10 +176,8 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     if count != len(examples) or not {line["id"] for line in lines} <= {example.id for example in examples}:
         raise UserError(f"{path} was scored on other questions than {split} has here; name their folder: data_dir=DIR")
     if role == "selector":
-        ranked: dict[str, Any] = {example.id: {"cells": []} for example in examples} | {
-            line["id"]: _ranked(line) for line in lines
-        }
-        return CellOutcomes(path, examples, ranked, stage, None)
+        unread: dict[str, Any] = {example.id: {"cells": []} for example in examples}
+        return CellOutcomes(path, examples, unread | {line["id"]: _ranked(line) for line in lines}, stage, None)
     answering = kind_of(config.task).answering
     if answering is None or answering.measures is None:
         raise UserError(f"{path} is a run of task={config.task.name}, and its kind gives no measures to analyse")
@@ -202,18 +200,12 @@ def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) 
     return CellOutcomes(path, examples, records, selector, reader)
 
 
+@lru_cache(maxsize=1)  # compared runs share their questions
 def _answered(source: DataSource) -> tuple[Example, ...]:
-    examples = _read_answered(source)
+    examples = tuple(e for e in source.read().examples if (e.answers, e.label) != (None, None))
     if not examples:
-        raise UserError(
-            f"split={source.split} is blind: its answers are not public, so it cannot be analysed; choose another split"
-        )
+        raise UserError(f"split={source.split} is blind: its answers are not public; choose another split")
     return examples
-
-
-@lru_cache(maxsize=1)  # runs that are compared share their questions
-def _read_answered(source: DataSource) -> tuple[Example, ...]:
-    return tuple(e for e in source.read().examples if (e.answers, e.label) != (None, None))
 
 
 def _lines(file: Path, command: str) -> list[dict[str, Any]]:

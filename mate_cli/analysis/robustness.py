@@ -7,7 +7,7 @@ there?"), so some answers rightly change with them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ class JudgedRun:
         return dict(zip(rows["id"], map(int, rows["length"]), strict=True))
 
     def is_right(self, example: Example, prediction: Any) -> bool:
-        """Whether a prediction is right by the official measure of the task."""
+        """Judge a prediction by the official measure of the task."""
         return self.answering.is_right(example, prediction, self.gold.get(example.id, ()))
 
     def _source(self, base: SplitSource) -> SplitSource:
@@ -132,42 +132,26 @@ def is_same(answering: QuestionAnswering, before: Any, after: Any, arrangement: 
 
 
 def _sensitivity(run: JudgedRun, perturbation: Perturbation) -> Sensitivity:
-    source = PerturbedSource(run.base, perturbation)
-    after = run.predict(source)
-    tables = arrangements(run.all_examples, perturbation)
+    source, tables = PerturbedSource(run.base, perturbation), arrangements(run.all_examples, perturbation)
+    before, after = run.predictions, run.predict(source)
     asked = [example for example in run.examples.values() if tables[example.table.id].is_new]
-    read = [example for example in asked if example.id in run.predictions and example.id in after]
+    read = [example for example in asked if example.id in before and example.id in after]
     if not read:
         raise UserError(f"{perturbation.kind}: changes no table of this split; leave it out")
     lengths = run.lengths(source)
-    tokens = int(np.median([lengths[example.id] for example in read]))
-    return _compared(run, perturbation, read, len(asked), tokens, after, tables)
-
-
-def _compared(
-    run: JudgedRun,
-    perturbation: Perturbation,
-    examples: Sequence[Example],
-    asked: int,
-    tokens: int,
-    after: Mapping[str, Any],
-    tables: Mapping[str, Arrangement],
-) -> Sensitivity:
-    before = run.predictions
-    moved = [(example, tables[example.table.id].applied(example)) for example in examples]
-    changed = [not is_same(run.answering, before[own.id], after[own.id], tables[own.table.id]) for own in examples]
-    was_right = [run.is_right(example, before[example.id]) for example in examples]
-    now_right = [run.is_right(example, after[example.id]) for _, example in moved]
+    same = [is_same(run.answering, before[e.id], after[e.id], tables[e.table.id]) for e in read]
+    was_right = [run.is_right(e, before[e.id]) for e in read]
+    now_right = [run.is_right(tables[e.table.id].applied(e), after[e.id]) for e in read]
     return Sensitivity(
-        perturbation,
-        asked,
-        asked - len(examples),
-        tokens,
-        mean_interval(changed),
-        mean_interval(was_right),
-        mean_interval(now_right),
-        paired_bootstrap(now_right, was_right),
-        tuple(example.id for example, differs in zip(examples, changed, strict=True) if differs),
+        perturbation=perturbation,
+        questions=len(asked),
+        unread=len(asked) - len(read),
+        tokens=int(np.median([lengths[e.id] for e in read])),
+        changed=mean_interval([not kept for kept in same]),
+        before=mean_interval(was_right),
+        after=mean_interval(now_right),
+        gain=paired_bootstrap(now_right, was_right),
+        changed_ids=tuple(e.id for e, kept in zip(read, same, strict=True) if not kept),
     )
 
 

@@ -127,20 +127,14 @@ def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str, low_pr
     """
     if device == "xla" and "row_or_column" not in kinds:
         return "blocks"
-    if device == "cuda":
-        return _fastest_on_cuda(layout, kinds, low_precision)
+    tokens = np.bincount(layout.document[layout.document >= 0], minlength=1)
+    if device == "cuda" and set(kinds) != {"full"} and tokens.mean() >= _CUDA_LONG:
+        return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
     if device != "cpu" or "row_or_column" in kinds:
         return "dense"
-    dense_cost = int((np.bincount(layout.document[layout.document >= 0]) ** 2).sum())
+    dense_cost = int((tokens**2).sum())
     costs = [dense_cost if kind == "full" else _ragged_cost(layout, kind) for kind in kinds]
     return "ragged" if np.mean(costs) <= dense_cost else "dense"
-
-
-def _fastest_on_cuda(layout: Layout, kinds: tuple[Kind, ...], low_precision: bool) -> str:
-    tokens = np.bincount(layout.document[layout.document >= 0], minlength=1)
-    if set(kinds) == {"full"} or tokens.mean() < _CUDA_LONG:
-        return "dense"
-    return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
 
 
 def _ragged_cost(layout: Layout, kind: Kind) -> int:
