@@ -18,7 +18,7 @@ class Traits:
     Attributes:
         asked: what ``mate predict`` asks the model; None: it answers nothing by itself.
         converses: whether a question may follow up on the one before it.
-        role: the stage of PointR that a run can be; its examples have candidate cells.
+        role: the stage of PointR that a run can be.
         learns_from_corpus: whether it learns from tables alone, without questions (``task.format=corpus``).
         uses: of the keys that some kinds use and others do not, those that this kind uses; ``schedule`` is the schedule
             in use. Two runs that differ in other such keys are the same run (``mate_cli.runs.identity``). None: all.

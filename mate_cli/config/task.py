@@ -158,8 +158,9 @@ class TaskConfig:
     def problems(self) -> list[str]:
         """Cells are alternatives only where one of them is the answer; a reader's table is a cell."""
         found = []
-        if self.kind in KINDS and not self.ambiguous and self.traits.role is None:
-            kinds = " and ".join(f"kind={name}" for name, traits in KINDS.items() if traits.role)
+        choosing = [name for name, traits in KINDS.items() if "task.ambiguous" in (traits.uses or ())]
+        if self.kind in KINDS and not self.ambiguous and self.kind not in choosing:
+            kinds = " and ".join(f"kind={name}" for name in choosing)
             found.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
         if self.kind in KINDS and self.traits.role == "reader":
             pruned = [name for name, own in self.schedules.items() if own.prune != "none"]

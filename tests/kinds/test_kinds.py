@@ -39,8 +39,8 @@ def test_a_record_that_contradicts_its_traits_is_refused(
 
 @pytest.mark.parametrize("name", KINDS)
 def test_no_other_module_names_a_kind(name: str) -> None:
-    """But for the list itself, defaults, the heads, which say theirs, and the matching of records."""
-    listed = ("config/kinds.py", "config/task.py", "models/configuration.py", "reproduction/matching.py")
+    """But for the list itself, defaults, and the heads, which say theirs."""
+    listed = ("config/kinds.py", "config/task.py", "models/configuration.py")
     heads = {PACKAGE / "models" / f"{head}.py" for head in KINDS}
     named = {file for file in PACKAGE.rglob("*.py") if re.search(rf'"{name}"', file.read_text(encoding="utf-8"))}
     assert named - heads - {PACKAGE / file for file in listed} == set()
