@@ -37,7 +37,10 @@ class TrainConfig:
     max_tokens: int | None = short_key("max_tokens")
     data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True, reads="folder")
     name: str | None = key(None, "name of the run folder; null: made from the configuration", text=True)
-    resume: bool = key(False, "continue the run of that name from its last checkpoint")
+    resume: bool = key(
+        False,
+        "continue the run of that name, or with these settings, from its last checkpoint; an error if there is none",
+    )
     overwrite: bool = key(False, "replace the run of that name")
     seed: int = key(0, "seed of everything random", low=0, high=2**32 - 1)
 

@@ -81,7 +81,7 @@ def report(error: BaseException, prefix: str, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, Preempted):
-        print("stopped by SIGTERM; the same command goes on (mate train: with resume=true)", file=sys.stderr)
+        print("stopped by SIGTERM; the same command goes on (mate train: with resume=true or -m)", file=sys.stderr)
         return TRY_AGAIN
     if isinstance(error, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)

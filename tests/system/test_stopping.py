@@ -28,7 +28,7 @@ def command(monkeypatch: pytest.MonkeyPatch, act: object) -> None:
 @pytest.mark.parametrize(
     ("number", "code", "line"),
     [
-        (signal.SIGTERM, 75, "stopped by SIGTERM; the same command goes on (mate train: with resume=true)\n"),
+        (signal.SIGTERM, 75, "stopped by SIGTERM; the same command goes on (mate train: with resume=true or -m)\n"),
         (signal.SIGHUP, 130, "interrupted\n"),
     ],
 )
