@@ -17,8 +17,8 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.config.shipped import conf_folder
 from mate_cli.config.task import TaskConfig, active_schedule
-from mate_cli.reproduction.matching import result_settings
 from mate_cli.runs.folder import load_run_config
+from mate_cli.runs.identity import settings_in_use
 from mate_cli.runs.records import read_run
 from mate_cli.training.splits import data_folder
 from tests.config.test_config import train_config
@@ -79,7 +79,7 @@ def test_the_records_of_an_experiment_have_its_settings_and_scores(name: str, co
     for run in runs:
         trained = load_run_config(run.path)
         config = train_config(f"experiment={name}", f"seed={trained.seed}", f"data_dir={trained.data_dir}")
-        assert result_settings(to_plain(trained), "laptop") == result_settings(to_plain(config), "laptop")
+        assert settings_in_use(to_plain(trained)) == settings_in_use(to_plain(config))
         score = run.metrics["dev"]["model"]
         number = score["all"]["hits@1"] if "all" in score else score["accuracy"]["mean"]
         assert f"{100 * number:.1f}" in header(name)

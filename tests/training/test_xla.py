@@ -115,6 +115,8 @@ def test_so_do_other_tasks_with_the_losses_of_the_cpu(task, write, tmp_path, cac
     expected = [float(own) for own in losses_of(on_cpu)]
     assert len(expected) == 10
     assert [float(own) for own in losses_of(on_xla)] == pytest.approx(expected, abs=1e-4)
+    norms = [float(own) for own in logged(on_cpu, "gradient_norm")]
+    assert [float(own) for own in logged(on_xla, "gradient_norm")] == pytest.approx(norms, rel=1e-3)
 
 
 def test_accumulating_compiles_four_times(tmp_path, cache, table):
@@ -167,8 +169,12 @@ def test_seeds_reach_the_device(undisturbed, tmp_path, cache):
 
 
 def losses_of(folder):
+    return logged(folder, "loss")
+
+
+def logged(folder, name):
     lines = list(csv.DictReader((folder.path / "metrics.csv").open()))
-    return [line["loss"] for line in lines if line["loss"]]
+    return [line[name] for line in lines if line["loss"]]
 
 
 def test_mixed_precision_is_of_products_alone(tmp_path, cache):
