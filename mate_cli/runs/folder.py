@@ -1,15 +1,15 @@
-"""The folder of one run: everything needed to trust it, resume it and use its model.
+"""The folder of one run, with all that is needed to check it, resume it and use its model.
 
 ::
 
     config.yaml        the resolved configuration
-    environment.json   command line, git state, versions, machine, process, what it started from
+    environment.json   command line, git state, versions, machine, process, origin of the weights
     status.json        state (running, done, interrupted, failed), step, wall time, devices, size of the model
-    metrics.csv        what training logged, by step
-    metrics.json       the final scores, the baselines beside them
-    predictions-*.jsonl  one ranking per question and split
-    last.ckpt          the trainer's state, to resume from
-    not-finite/        the step at which the loss was no number, where there was one
+    metrics.csv        the learning curves
+    metrics.json       the final scores, with those of the baselines
+    predictions-*.jsonl  one prediction for each question of a split
+    last.ckpt          the trainer state, to resume from
+    not-finite/        the step at which the loss or gradient was not finite, if any
     .lock              held by the process that trains
     best/              the best model: config.json, model.safetensors, vocabulary
 """
@@ -37,8 +37,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.identity import Identity, differences
 from mate_cli.runs.provenance import code_version, environment
-from mate_cli.runs.records import read_run
-from mate_cli.runs.upgrade import upgraded
+from mate_cli.runs.records import read_run, upgraded
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import (
     content_hash,
@@ -65,7 +64,7 @@ class RunFolder:
         self.config_file = path / "config.yaml"
         self.last_checkpoint = path / "last.ckpt"
         self.environment_file = path / "environment.json"
-        # The folder that mate export writes is one too, with the model beside its configuration.
+        # A folder of mate export is a run folder too, with the model beside its configuration.
         self.best_model = path if (path / WEIGHTS).is_file() else path / "best"
         self.weights_file = self.best_model / WEIGHTS
         self.metrics_file = path / "metrics.json"
@@ -74,14 +73,14 @@ class RunFolder:
         self._lock: BaseFileLock | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the lock: a replica in another process works for the one that holds it."""
+        """Drop the lock: a replica in another process works for the process that holds it."""
         return self.__dict__ | {"_lock": None}
 
     def claim(self, *, resume: bool, overwrite: bool, identity: Identity) -> bool:
-        """Create the folder of a training, or check that it may be gone on with; keep it until ``release``.
+        """Create the folder of a training, or check that it can be resumed; lock it until ``release``.
 
         Returns:
-            whether the folder is new (so that a failed start may remove it again).
+            True if the folder is new, so that a failed start may remove it.
 
         Raises:
             UserError: the folder holds another run, is in use by another process, or cannot be written.
@@ -92,19 +91,19 @@ class RunFolder:
             with self.recording():
                 remove_leftovers(self.path, ".*.tmp")
             if self.config_file.exists() and not overwrite:
-                self._check_going_on(resume, identity)
+                self._check_resume(resume, identity)
         except BaseException:
             self.release()
             raise
         return is_new
 
     def release(self) -> None:
-        """Let other processes have the folder again."""
+        """Unlock the folder."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
-    def _check_going_on(self, resume: bool, identity: Identity) -> None:
+    def _check_resume(self, resume: bool, identity: Identity) -> None:
         if not resume:
             raise UserError(
                 f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
@@ -126,10 +125,10 @@ class RunFolder:
             )
 
     def clear(self) -> None:
-        """Remove what an earlier run left, once a new one is ready to take its place."""
-        # Without a state nothing goes on from here; without a configuration nothing asks whether it may.
+        """Remove the files of an earlier run once the new one is ready to start."""
+        # The checkpoint goes first and the configuration last, so that a kill leaves no run that could be resumed.
         self.last_checkpoint.unlink(missing_ok=True)
-        for path in sorted(self.path.iterdir(), key=lambda own: own == self.config_file):
+        for path in sorted(self.path.iterdir(), key=lambda path: path == self.config_file):
             if path.is_dir():
                 shutil.rmtree(path)
             elif not path.name.endswith(".lock"):
@@ -138,13 +137,13 @@ class RunFolder:
     def record_start(
         self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any], data: str | None
     ) -> None:
-        """Write the configuration and the environment, once nothing more can be wrong with them; start the clock.
+        """Write the configuration and the environment of a training that is ready to start; start the clock.
 
         Args:
-            origin: what the training starts from (``mate_cli.runs.parent.origin_of``); data: hash of its data.
+            origin: of the weights (``mate_cli.runs.parent.origin_of``); data: hash of the data.
         """
         write_text(self.config_file, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
-        earlier = read_record(self.environment_file)  # of a run that goes on
+        earlier = read_record(self.environment_file)  # of a resumed run
         codes = [*earlier.get("earlier_code", []), code_version(earlier)] if earlier else []
         process = {"pid": os.getpid(), "host": platform.node()}
         facts = {"process": process, "earlier_code": list(dict.fromkeys(codes)), "origin": origin, "data": data}
@@ -155,7 +154,7 @@ class RunFolder:
         return read_record(self.path / "status.json")
 
     def set_status(self, state: str, **facts: Any) -> None:
-        """Record the state of the run and the wall time of all its sittings; earlier facts stay unless named again."""
+        """Record the state of the run and its total wall time; facts that are not given keep their value."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         spent = {}
         if self._started is not None:
@@ -163,32 +162,32 @@ class RunFolder:
         write_json(self.path / "status.json", {**self.status(), "state": state, "time": now, **spent, **facts})
 
     def finish(self) -> None:
-        """Record that it is trained and scored; the hash of the weights outlives their file."""
+        """Record that the run is trained and scored, with a hash of its weights, which may be deleted later."""
         self.set_status("done", weights=content_hash([self.weights_file]))
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Write scores and predictions while no other process does; a run that is trained may be scored, too."""
+        """Lock the scores and predictions, which other processes may write too."""
         with in_turn(self.path / ".records.lock"):
             for name in ("metrics", "predictions"):
                 remove_leftovers(self.path, f".{name}*.tmp")
             yield
 
     def write_metrics(self, split: str, metrics: Mapping[str, Any]) -> None:
-        """Keep the scores of a split beside those of the others."""
+        """Add the scores of a split to ``metrics.json``."""
         write_json(self.metrics_file, {**read_record(self.metrics_file), split: metrics})
 
     def write_predictions(self, split: str, predictions: Iterable[Any]) -> None:
-        """One JSON object a line and question (dataclasses), in ``predictions-SPLIT.jsonl``."""
+        """Write dataclasses to ``predictions-SPLIT.jsonl``, one line for each question."""
         write_json_lines(self.path / f"predictions-{split}.jsonl", map(asdict, predictions))
 
     def write_submission(self, split: str, content: str) -> None:
-        """The official prediction file of a benchmark whose files are TSV, ``predictions-SPLIT.tsv``."""
+        """Write the official prediction file of the benchmark, ``predictions-SPLIT.tsv``."""
         write_text(self.path / f"predictions-{split}.tsv", content)
 
 
 class FollowedFolder(RunFolder):
-    """The run folder for the ranks that only compute: the first one writes it, unless this one fails before."""
+    """The run folder of ranks other than the first, which write to it only when they fail."""
 
     def claim(self, *, resume: bool, overwrite: bool, identity: Identity) -> bool:
         return False
@@ -208,7 +207,7 @@ class FollowedFolder(RunFolder):
 
 @contextmanager
 def written_to(folder: Path) -> Iterator[None]:
-    """Write results into a folder, new or not, that the key ``to`` names.
+    """Make the folder of the key ``to``, and turn errors in writing to it into a ``UserError``.
 
     Raises:
         UserError: it cannot be written.
@@ -222,10 +221,10 @@ def written_to(folder: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path, what: str, key: str) -> bool:
-    """Create a folder, or check that it can be written to; returns whether it is new.
+    """Create a folder, or check that it can be written to; return True if it is new.
 
     Raises:
-        UserError: it cannot be written; names ``what`` it is, and the ``key`` that chooses another.
+        UserError: it cannot be written; the message has ``what`` it is and the ``key`` that chooses another.
     """
     try:
         is_new = not path.exists()
@@ -240,7 +239,7 @@ def make_folder(path: Path, what: str, key: str) -> bool:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """A JSON object of ours; empty where there is none."""
+    """Read a JSON object; return an empty one if the file is missing or broken."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):
@@ -248,10 +247,10 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: str | None = None) -> TrainConfig:
-    """The configuration a run was trained with, from ``config.yaml`` in its folder.
+    """Read the configuration of a run from ``config.yaml`` in its folder.
 
     Args:
-        max_tokens, expansion: of its inputs from now on, in place of those in training.
+        max_tokens, expansion: values to use instead of those in training.
 
     Raises:
         UserError: the folder or the file is missing, or the file is not a valid configuration.
@@ -266,8 +265,8 @@ def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: s
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UserError(f"{file} is not a configuration of mate train: {reason}") from error
     assert isinstance(config, TrainConfig)
-    if found := problems(config):
-        raise UserError("\n".join(f"{file}: {line}" for line in found))
+    if lines := problems(config):
+        raise UserError("\n".join(f"{file}: {line}" for line in lines))
     active_schedule(config).max_tokens = max_tokens or active_schedule(config).max_tokens
     config.task.expansion = expansion or config.task.expansion
     return config

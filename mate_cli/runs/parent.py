@@ -1,4 +1,4 @@
-"""The chain of runs: a training that starts from another run's best model, and what is kept of that run."""
+"""Runs that start from another run's best model, and the record of that origin."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mate_cli.system.files import content_hash
 
 
 def parent_run(path: str) -> RunFolder:
-    """The run that ``backbone.path`` names.
+    """Open the run that ``backbone.path`` names.
 
     Raises:
-        UserError: it is no run, or it has no model yet.
+        UserError: it is not a run, or has no model yet.
     """
     folder = RunFolder(Path(path).expanduser())
     if not folder.config_file.is_file():
@@ -29,10 +29,10 @@ def parent_run(path: str) -> RunFolder:
 
 
 def check_parent(config: TrainConfig, folder: RunFolder) -> None:
-    """Make sure that the run to start from is another one than ``folder``, and the one that the ablation is about.
+    """Check that the run to start from is not ``folder`` itself, and fits the ablation.
 
     Raises:
-        UserError: it is not.
+        UserError: it is, or does not.
     """
     if config.backbone.source != "run":
         return
@@ -40,21 +40,21 @@ def check_parent(config: TrainConfig, folder: RunFolder) -> None:
     if parent.path.resolve() == folder.path.resolve():
         raise UserError(f"backbone.path={config.backbone.path} is the run to be trained; set name=NAME to another")
     trained, ablation = load_run_config(parent.path), config.ablation
-    for key, wanted, found in (
+    for key, required, value in (
         ("model.heads", ablation.parent_heads, trained.model.heads),
         ("task.kind", ablation.parent_kind, trained.task.kind),
     ):
-        if wanted not in (None, found):
+        if required not in (None, value):
             raise UserError(
-                f"ablation={ablation.name} starts from a run with {key}={wanted}, "
-                f"and backbone.path={config.backbone.path} has {key}={found}"
+                f"ablation={ablation.name} starts from a run with {key}={required}, "
+                f"and backbone.path={config.backbone.path} has {key}={value}"
             )
 
 
 def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
-    """What a training starts from, to be kept in its records: the name of the weights, or the run and its own origin.
+    """Describe the weights that a training starts from: their name, or the run and its own origin.
 
-    ``weights`` is the hash of the weights, which tells them from others under the same path; None for packages and hub.
+    ``weights`` is a hash, by which other weights under the same path are recognized; missing for packages and hub.
     """
     if backbone.source != "run":
         weights = starting_weights(backbone)
@@ -87,10 +87,7 @@ def starting_weights(backbone: BackboneConfig) -> str | None:
 
 
 def weights_hash(run: Path) -> str | None:
-    """Return the hash of a run's best model, as the records of its children have it; None if it has none.
-
-    If only the records were kept, they have the hash.
-    """
+    """Return the hash of a run's best model, from its records if the model was deleted; None if neither exists."""
     folder = RunFolder(run)
     file = folder.weights_file
     return _hash(file, file.stat().st_mtime_ns) if file.is_file() else folder.status().get("weights")

@@ -1,4 +1,4 @@
-"""Where a number came from: command line, code, versions, machine."""
+"""Provenance of results: command line, code, versions, machine."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _PACKAGES = (
 
 
 def environment(command: list[str]) -> dict[str, Any]:
-    """Where a number came from: command line, git commit, versions, machine.
+    """Record the command line, git commit, versions and machine.
 
     Args:
-        command: as ``sys.argv``; where the program lies is not kept.
+        command: ``sys.argv``; the path of the program is not kept.
     """
     return {
         "command": ["mate", *command[1:]],
@@ -48,7 +48,7 @@ def environment(command: list[str]) -> dict[str, Any]:
 
 
 def code_version(environment: Mapping[str, Any]) -> str:
-    """The code behind a record of ``environment``: the commit, with a + where it was changed; else the release."""
+    """The code of a record of ``environment``: the commit, with + if modified, or else the release."""
     git = environment.get("git")
     if git:
         return str(git["commit"])[:10] + ("+" if git["dirty"] else "")
@@ -57,9 +57,9 @@ def code_version(environment: Mapping[str, Any]) -> str:
 
 
 def _git_state(checkout: Path = _CHECKOUT) -> dict[str, Any] | None:
-    """The last commit that changed what runs, and whether it was changed since; None where it is not a checkout.
+    """The last commit that changed code, and whether code was modified since; None outside a checkout.
 
-    Results that are written or committed in the checkout make no other code.
+    New results in the checkout do not change the code.
     """
     if not (checkout / ".git").exists():
         return None
@@ -71,7 +71,7 @@ def _git_state(checkout: Path = _CHECKOUT) -> dict[str, Any] | None:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    # A lock that is optional would be left in the user's checkout by a kill.
+    # A kill would leave an optional lock in the user's checkout.
     command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 

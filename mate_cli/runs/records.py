@@ -1,7 +1,7 @@
-"""The record of a run: all that its folder says of it, read as one thing; and the runs that there are.
+"""The record of a run, read from its folder, and the list of runs.
 
-Nothing is kept twice: a record is read from ``config.yaml``, ``environment.json``, ``status.json`` and ``metrics.json``
-whenever it is needed. Folders of earlier versions lack facts; these are None.
+A record is read from ``config.yaml``, ``environment.json``, ``status.json`` and ``metrics.json`` whenever it is needed.
+Facts that folders of earlier versions lack are None.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ import yaml
 
 from mate_cli.runs.identity import Identity, config_hash, recorded_identity
 from mate_cli.runs.provenance import code_version
-from mate_cli.runs.upgrade import upgraded
 from mate_cli.system.errors import UserError
 
-# What makes a folder that of a run; the folders of a pipeline's answers have neither.
+# A folder with one of these is a run folder; the folders of a pipeline's answers have neither.
 _MARKS = ("config.yaml", "status.json")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# The score that stands for a run in a list, of the first kind that its metrics have.
+_RENAMED = {"task": {"reader": "format"}}
+"""Group -> key of earlier versions -> present key."""
+
+# The main score of a run: the first of these that its metrics have.
 HEADLINES = (
     ("Hits@1", "model.all.hits@1"),
     ("EM", "model.all.exact"),
@@ -39,11 +41,11 @@ HEADLINES = (
 
 @dataclass(frozen=True)
 class RunRecord:
-    """
+    """The contents of a run folder as plain data.
+
     Attributes:
-        config, environment, status, metrics: the contents of the files of the run folder, plain data; the configuration
-            has today's keys.
-        config_hash: sha256 (hex) of the configuration as it is in the file.
+        config: with the present keys.
+        config_hash: sha256 (hex) of the configuration in the file.
     """
 
     path: Path
@@ -67,20 +69,20 @@ class RunRecord:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The versions of the code that trained it; several where it went on after a change."""
+        """The versions of the code that trained the run; several if it was resumed after a change."""
         if not self.environment:
             return ()
         return (*dict.fromkeys([*self.environment.get("earlier_code", []), code_version(self.environment)]),)
 
     @property
     def state(self) -> str:
-        """As the run recorded it, but ``killed`` where the process that runs it is gone from this machine."""
+        """The recorded state, but ``killed`` for a running one whose process is gone from this machine."""
         state = str(self.status.get("state", "unknown"))
         return "killed" if state == "running" and _is_gone(self.environment.get("process", {})) else state
 
     @property
     def tokens(self) -> int | None:
-        """Tokens that it learned from: those of an example, on average, times the examples of its steps."""
+        """Number of training tokens: the mean of an example, times the examples of all steps."""
         if "mean_tokens" not in self.status:
             return None
         batch = self.config["task"]["schedules"][self.schedule]["batch"]
@@ -88,17 +90,17 @@ class RunRecord:
 
     @property
     def flops(self) -> int | None:
-        """Of the training so far (``training.cost.training_flops``)."""
+        """FLOPs of the training so far (``training.cost.training_flops``)."""
         return None if self.tokens is None else self.tokens * int(self.status["flops_per_token"])
 
     @property
     def parents(self) -> tuple[str, ...]:
-        """The runs that it started from, the nearest first."""
-        found, origin = [], self.environment.get("origin", {})
+        """The runs that the training started from, the nearest first."""
+        parents, origin = [], self.environment.get("origin", {})
         while "run" in origin:
-            found.append(str(origin["run"]))
+            parents.append(str(origin["run"]))
             origin = origin.get("origin", {})
-        return tuple(found)
+        return tuple(parents)
 
     @cached_property
     def identity(self) -> Identity:
@@ -106,7 +108,7 @@ class RunRecord:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """What runs are listed and chosen by."""
+        """The columns of the list of runs, also names in ``where``."""
         return {
             "name": f"{self.path.parent.name}/{self.path.name}",
             "task": self.task,
@@ -121,7 +123,7 @@ class RunRecord:
 
     @property
     def headline(self) -> tuple[str, float] | None:
-        """The split and measure that stand for the run, and the score."""
+        """The main score, with the name of its split and measure."""
         split = self.config["task"].get("report_split", "dev")
         for name, path in HEADLINES:
             score = value_at(self.metrics, f"{split}.{path}")
@@ -130,7 +132,7 @@ class RunRecord:
         return None
 
     def plain(self) -> dict[str, Any]:
-        """The whole record, for JSON."""
+        """The record for JSON."""
         facts = {name: value for name, value in self.status.items() if name not in ("state", "hardware", "time")}
         return {
             "run": str(self.path),
@@ -152,14 +154,14 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class BrokenRecord:
-    """A run folder that cannot be read, and why."""
+    """A run folder that cannot be read, and the reason."""
 
     path: Path
     reason: str
 
 
 def read_runs(folder: Path) -> tuple[list[RunRecord], list[BrokenRecord]]:
-    """The runs below a folder, by path; those that cannot be read are named beside them."""
+    """Read the runs below a folder, by path; also return those that cannot be read."""
     runs, broken = [], []
     for path in run_folders(folder):
         try:
@@ -170,7 +172,7 @@ def read_runs(folder: Path) -> tuple[list[RunRecord], list[BrokenRecord]]:
 
 
 def run_folders(folder: Path) -> Iterator[Path]:
-    """Every run folder below, in order; what lies inside one, or behind a link, is no run."""
+    """Every run folder below ``folder``, in order, but none inside another or behind a link."""
     for root, names, files in os.walk(folder):
         if any(mark in files for mark in _MARKS):
             yield Path(root)
@@ -183,10 +185,10 @@ def is_run_folder(path: Path) -> bool:
 
 
 def read_run(path: Path) -> RunRecord:
-    """The record of one run folder.
+    """Read the record of a run folder.
 
     Raises:
-        UserError: a file is missing or is not what a run writes.
+        UserError: a file is missing or broken.
     """
     config = _read(path / "config.yaml", lambda text: yaml.load(text, _LOADER), optional=False)  # noqa: S506  (the safe one, in C)
     files = ("environment.json", "status.json", "metrics.json")
@@ -199,12 +201,24 @@ def read_run(path: Path) -> RunRecord:
     return record
 
 
+def upgraded(plain: Any) -> Any:
+    """Rename the keys of an earlier version in a configuration as read from ``config.yaml``."""
+    if not isinstance(plain, dict):
+        return plain
+    return {
+        name: {_RENAMED[name].get(key, key): value for key, value in group.items()}
+        if name in _RENAMED and isinstance(group, dict)
+        else group
+        for name, group in plain.items()
+    }
+
+
 def value_at(record: Mapping[str, Any], path: str) -> float | None:
-    """The number under keys joined by dots; None where there is none."""
-    found: Any = record
+    """The number under a path of keys joined by dots; None if there is none."""
+    value: Any = record
     for name in path.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _read(file: Path, parse: Any, optional: bool = True) -> dict[str, Any]:
@@ -218,7 +232,7 @@ def _read(file: Path, parse: Any, optional: bool = True) -> dict[str, Any]:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UserError(f"{file} cannot be read: {reason}") from error
     if not isinstance(plain, dict):
-        raise UserError(f"{file} holds no record: {type(plain).__name__} where keys with values should be")
+        raise UserError(f"{file} is not a record: it has {type(plain).__name__} instead of keys with values")
     return plain
 
 

@@ -1,4 +1,4 @@
-"""Train a model on a task from a configuration: build, say what will run, fit, keep the best."""
+"""Train from a configuration: build model and data, print the cost, fit, keep the best model."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ class TrainingSetup:
 
 
 def train(config: TrainConfig, console: Console) -> RunFolder:
-    """Train, keep the best and the last checkpoint, and return the run folder, which is held until its ``release``.
+    """Train, keep the best model and the last checkpoint, and return the run folder, locked until its ``release``.
 
     Raises:
-        UserError: something asked for is not there; nothing is left behind.
+        UserError: something is missing or cannot work; nothing is left behind.
         KeyboardInterrupt: stopped on request (``Preempted``: by SIGTERM), with a checkpoint to resume from.
     """
     identity = current_identity(config)
     path = run_path(config, identity)
     if config.resume and (begun := run_to_resume(config, identity)) != path:
-        console.print(f"goes on with {begun}", highlight=False, markup=False)
+        console.print(f"resuming {begun}", highlight=False, markup=False)
         path = begun
     folder = (RunFolder if is_first_rank() else FollowedFolder)(path)
     check_parent(config, folder)
@@ -80,8 +80,8 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     devices = resolve_devices(config.hardware)
     is_new = folder.claim(resume=config.resume, overwrite=config.overwrite, identity=identity)
     try:
-        setup, origin = _set_up_or_leave_nothing(config, devices, folder, console, is_new)
-        if config.overwrite or not folder.last_checkpoint.exists():  # one killed before its first has left bits
+        setup, origin = _set_up_or_remove(config, devices, folder, console, is_new)
+        if config.overwrite or not folder.last_checkpoint.exists():  # left by a run killed before its first checkpoint
             folder.clear()
         folder.record_start(to_plain(config), sys.argv, origin, identity.data)
         examples = setup.steps * setup.schedule.batch
@@ -96,10 +96,10 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
     return folder
 
 
-def _set_up_or_leave_nothing(
+def _set_up_or_remove(
     config: TrainConfig, devices: Devices, folder: RunFolder, console: Console, is_new: bool
 ) -> tuple[TrainingSetup, dict[str, Any]]:
-    """The setup, and what it starts from; a folder that is new goes again where there is none."""
+    """Return the setup and the origin of its weights; on failure remove a new folder."""
     try:
         return build_setup(config, devices, folder, console), origin_of(config.backbone)
     except BaseException:
@@ -109,7 +109,7 @@ def _set_up_or_leave_nothing(
 
 
 def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, console: Console) -> TrainingSetup:
-    """Data, model and trainer parts of a run; nothing is written to the run folder."""
+    """Build data, model and module of a run; write nothing to the run folder."""
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
     backend, on_xla = training_backend(config, devices.device_type), devices.device_type == "xla"
@@ -159,9 +159,9 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
 
 
 def _fit(setup: TrainingSetup, console: Console) -> None:
-    goes_on = setup.config.resume and setup.folder.last_checkpoint.exists()
-    checkpoint = setup.folder.last_checkpoint if goes_on else None
-    if checkpoint is not None:
+    checkpoint = None
+    if setup.config.resume and setup.folder.last_checkpoint.exists():
+        checkpoint = setup.folder.last_checkpoint
         check_state(checkpoint)
     setup.folder.set_status("running", **_facts(setup))
     try:
@@ -173,37 +173,37 @@ def _fit(setup: TrainingSetup, console: Console) -> None:
         setup.folder.set_status("interrupted", step=stop.step)
         console.print(f"stopped at step {stop.step} of {setup.steps}; go on with the same command and resume=true")
         if not is_first_rank():
-            sys.exit()  # with an error, Lightning would kill the first one while it still writes
+            sys.exit()  # on an error Lightning would kill the first rank while it still writes
         raise (Preempted if stop.preempted else KeyboardInterrupt) from None
     except (KeyboardInterrupt, SystemExit):
-        _note(setup.folder, "interrupted")
+        _try_set_status(setup.folder, "interrupted")
         raise
     except OSError as error:
-        _note(setup.folder, "failed", error=str(error))
+        _try_set_status(setup.folder, "failed", error=str(error))
         raise UserError(
             f"cannot write to {setup.folder.path}: {disk_reason(error)}; resume=true then goes on where it was saved",
             exit_code=1,
         ) from error
     except BaseException as error:
-        _note(setup.folder, "failed", error=str(error) if isinstance(error, UserError) else repr(error))
+        _try_set_status(setup.folder, "failed", error=str(error) if isinstance(error, UserError) else repr(error))
         raise
     clamped = setup.module.clamped_ids
-    # Replicas have modules of their own, and no number of theirs comes back from them.
+    # Replicas on XLA have their own modules, whose counts do not come back.
     setup.folder.set_status("trained", step=setup.steps, **({} if setup.devices.replicas else {"clamped_ids": clamped}))
     if clamped:
         console.print(
-            f"{clamped} row or column indices lay beyond their embedding tables and were clamped in the look-up"
+            f"{clamped} row or column indices were beyond their embedding tables and were clamped in the look-up"
         )
 
 
-def _note(folder: RunFolder, state: str, **facts: Any) -> None:
-    """Set the status, where the disk still takes it."""
+def _try_set_status(folder: RunFolder, state: str, **facts: Any) -> None:
+    """Set the status unless the disk is full."""
     with contextlib.suppress(OSError):
         folder.set_status(state, **facts)
 
 
 def _facts(setup: TrainingSetup) -> dict[str, Any]:
-    """What the records of the run say of its size, and of where it runs."""
+    """Size of the run and hardware, for ``status.json``."""
     hardware = {**asdict(setup.devices), "device": device_name(setup.devices), "threads": torch.get_num_threads()}
     return {
         "steps": setup.steps,
@@ -217,7 +217,12 @@ def _facts(setup: TrainingSetup) -> dict[str, Any]:
 def _trainer(setup: TrainingSetup, console: Console) -> pl.Trainer:
     quieten_lightning()
     checkpoints = Checkpoints(setup.folder, setup.vocabulary, setup.schedule.save_every, setup.validate_every)
-    recorded = [FiniteLoss(setup.folder), Curves(setup.folder.path / "metrics.csv", setup.module.task.metric)]
+    callbacks: list[pl.Callback] = [SyncEachBatch()] if setup.devices.device_type == "xla" else []
+    callbacks += [FiniteLoss(setup.folder), Curves(setup.folder.path / "metrics.csv", setup.module.task.metric)]
+    callbacks.append(checkpoints)
+    if not setup.devices.replicas:  # signals reach the main thread; replicas are other threads
+        callbacks.append(Interruption(checkpoints))
+    callbacks.append(ProgressReport(console))
     return pl.Trainer(
         **setup.devices.trainer_arguments(),
         max_steps=setup.steps,
@@ -229,7 +234,7 @@ def _trainer(setup: TrainingSetup, console: Console) -> pl.Trainer:
         num_sanity_val_steps=0,
         log_every_n_steps=_steps_between_logs(setup),
         use_distributed_sampler=False,
-        callbacks=[*_for_devices(setup.devices, recorded, checkpoints), ProgressReport(console)],
+        callbacks=callbacks,
         logger=loggers(setup.config, setup.folder),
         enable_checkpointing=False,
         enable_progress_bar=False,
@@ -237,17 +242,6 @@ def _trainer(setup: TrainingSetup, console: Console) -> pl.Trainer:
     )
 
 
-def _for_devices(devices: Devices, recorded: list[pl.Callback], checkpoints: Checkpoints) -> list[pl.Callback]:
-    """Signals come to the main thread, and replicas of XLA are others: they stop at once.
-
-    Args:
-        recorded: what looks at a step before it is saved.
-    """
-    cut = [SyncEachBatch()] if devices.device_type == "xla" else []
-    stopping = [] if devices.replicas else [Interruption(checkpoints)]
-    return [*cut, *recorded, checkpoints, *stopping]
-
-
 def _steps_between_logs(setup: TrainingSetup) -> int:
-    """A loss that is read makes an XLA device wait: long runs there tell theirs now and then."""
+    """1, but up to 50 for long runs on XLA devices: reading a loss blocks them."""
     return max(1, min(50, setup.steps // 100)) if setup.devices.device_type == "xla" else 1

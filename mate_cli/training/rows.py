@@ -1,4 +1,4 @@
-"""What a run learns from and validates on: the encoded rows of two splits, or a corpus of tables."""
+"""The training and validation rows of a run: two encoded splits, or a corpus of tables."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _LENGTHS_SEEN = 64
 class Rows:
     """
     Attributes:
-        train, dev, scorable: as in ``TaskDataModule``; the length of ``train`` is that of a pass.
-        mean_length: tokens of an example to learn from.
+        train, dev, scorable: as in ``TaskDataModule``; the length of ``train`` is an epoch.
+        mean_length: mean number of tokens of a training example.
     """
 
     train: Any
@@ -37,7 +37,7 @@ class Rows:
 
 
 def check_data(config: TrainConfig) -> None:
-    """Say what needs no look at the data: that it is not named.
+    """Check that the data of a run is named, without reading it.
 
     Raises:
         UserError: it is not.
@@ -49,10 +49,10 @@ def check_data(config: TrainConfig) -> None:
 
 
 def open_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
-    """The rows that a configuration asks for, made where they are not there.
+    """Open the rows of a configuration; encode them unless they are cached.
 
     Raises:
-        UserError: the data is not there, broken, or too little to train on.
+        UserError: the data is missing, broken, or too little to train on.
     """
     if config.task.traits.learns_from_corpus:
         return _corpus_rows(config, options, vocabulary, console)
@@ -63,21 +63,20 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
     train, dev = (data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev"))
     limit = active_schedule(config).validate_on
     scored = dev if limit is None else DrawnSource(dev, limit)
-    learned = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
-    validated = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
+    train_split = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
+    dev_split = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
     if not config.task.ambiguous:
-        learned = without_ambiguous(learned, console)
-    scorable = task.scorable(learned.dataset)
-    return Rows(learned.dataset, validated.dataset, scorable, learned.report.mean_length)
+        train_split = without_ambiguous(train_split, console)
+    scorable = task.scorable(train_split.dataset)
+    return Rows(train_split.dataset, dev_split.dataset, scorable, train_split.report.mean_length)
 
 
 def _corpus_rows(config: TrainConfig, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
     corpus = open_corpus(config.task, config.data_dir, vocabulary, config.paths, console)
     masking = masking_options(config.task, options)
-    train, dev = (
-        MaskedStream(corpus, masking, config.seed),
-        HeldOut(corpus, masking, active_schedule(config).validate_on),
-    )
-    console.print(f"corpus: {len(train):,} tables to learn from, {sum(map(len, corpus.manifest.held_out)):,} held out")
+    train = MaskedStream(corpus, masking, config.seed)
+    dev = HeldOut(corpus, masking, active_schedule(config).validate_on)
+    held_out = sum(map(len, corpus.manifest.held_out))
+    console.print(f"corpus: {len(train):,} tables to train on, {held_out:,} held out")
     lengths = [len(train[place]["input_ids"]) for place in range(min(len(train), _LENGTHS_SEEN))]
     return Rows(train, dev, None, float(np.mean(lengths)))

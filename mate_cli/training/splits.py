@@ -1,4 +1,4 @@
-"""The splits of a task: where their files are, and their encoded rows."""
+"""The splits of a task: their files and their encoded rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mate_cli.tasks.task import Task
 
 
 def data_source(task: TaskConfig, split: str, data_dir: str | None, paths: PathsConfig) -> DataSource:
-    """Where the questions of a split come from.
+    """Return the source of the questions of a split.
 
     Raises:
         UserError: as ``data_folder``.
@@ -30,10 +30,10 @@ def data_source(task: TaskConfig, split: str, data_dir: str | None, paths: Paths
 
 
 def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> list[DataSource]:
-    """The splits that the data has, in their order.
+    """Return the splits of the data, in order.
 
     Raises:
-        UserError: as ``data_folder``, the folder is not in the layout of its data, or it has no split.
+        UserError: as ``data_folder``; or the folder has another layout, or no split.
     """
     folder = data_folder(task, data_dir, paths)
     splits = FORMATS[task.format].LAYOUT.present_splits(folder)
@@ -41,13 +41,13 @@ def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> 
 
 
 def encoding_options(config: Scheduled, task: Task, model: MateConfig) -> EncodingOptions:
-    """Return how the examples of a task are encoded for a model.
+    """Return the encoding options of a task for a model.
 
     Args:
-        task: the objective that ``config`` describes (``mate_cli.kinds.registry.task_of``).
+        task: the objective of ``config`` (``mate_cli.kinds.registry.task_of``).
 
     Raises:
-        UserError: the model cannot read so many tokens.
+        UserError: the schedule has more tokens than the model can read.
     """
     assert config.task is not None
     schedule = active_schedule(config)
@@ -77,7 +77,7 @@ def open_split(
     console: Console,
     processes: int | None = None,
 ) -> EncodedSplit:
-    """The encoded rows of a split, from the cache or into it."""
+    """Open the encoded rows of a split; encode and cache them if needed."""
     processes = processes or os.cpu_count() or 1
     split = open_cache(source, vocabulary, options, cache_folder(paths), processes, console)
     report = split.report
@@ -90,14 +90,14 @@ def open_split(
 
 
 def without_ambiguous(split: EncodedSplit, console: Console) -> EncodedSplit:
-    """The rows with at most one candidate cell: the paper's ablation "- ambiguous" (checklist 98); says how many go.
+    """Keep the rows with at most one candidate cell (the ablation "- ambiguous" of table 6); print how many go.
 
     Raises:
-        UserError: none is left to train on.
+        UserError: no row with a candidate is left.
     """
     counts = [len(rows) for rows in split.dataset["candidate_rows"]]
     kept = [number for number, count in enumerate(counts) if count <= 1]
-    if len(kept) == len(counts):  # a reader's: each is about one cell
+    if len(kept) == len(counts):  # as with a reader, whose rows are about one cell each
         return split
     console.print(f"train: {len(counts) - len(kept):,} of {len(counts):,} questions have several candidates; left out")
     if not any(counts[number] for number in kept):

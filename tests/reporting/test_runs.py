@@ -298,7 +298,7 @@ def test_what_does_not_go_together(mate: Mate, words: list[str], line: str, caps
 
 def test_a_file_that_cannot_be_parsed_names_itself(runs: Path) -> None:
     (runs / "sample" / "a" / "status.json").write_text("[]")
-    with pytest.raises(UserError, match=r"status\.json holds no record: list"):
+    with pytest.raises(UserError, match=r"status\.json is not a record: it has list"):
         read_run(runs / "sample" / "a")
 
 

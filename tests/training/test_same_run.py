@@ -33,7 +33,7 @@ def test_a_run_goes_on_with_moved_data_and_under_its_old_name(
     renamed = run.rename(run.with_name("mate-tiny-s0-01234567"))  # as an earlier version called it
     capsys.readouterr()
     assert mate(*words, f"data_dir={moved}", "resume=true") == 0
-    assert f"goes on with runs/hybridqa/{renamed.name}" in capsys.readouterr().out
+    assert f"resuming runs/hybridqa/{renamed.name}" in capsys.readouterr().out
     assert [path.name for path in (tmp_path / "runs" / "hybridqa").iterdir()] == [renamed.name]
 
     (moved / "released_data" / "train.traced.json").write_text(

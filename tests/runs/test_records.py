@@ -11,8 +11,7 @@ import yaml
 from mate_cli.config.plain import to_plain
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.runs.identity import config_hash, identity_of
-from mate_cli.runs.records import read_run
-from mate_cli.runs.upgrade import upgraded
+from mate_cli.runs.records import read_run, upgraded
 from tests.config.test_config import train_config
 
 
