@@ -36,7 +36,7 @@ def make_run(path: Path, *words: str) -> RunFolder:
     model, vocabulary, _ = starting_model(config, task_of(config), QUIET)
     folder = RunFolder(path)
     path.mkdir(parents=True)
-    folder.record_start(to_plain(config), ["/opt/secret/mate", "train", *words], origin_of(config.backbone))
+    folder.record_start(to_plain(config), ["/opt/secret/mate", "train", *words], origin_of(config.backbone), None)
     folder.set_status("done", step=0, seconds=1.5)
     folder.write_metrics("dev", {"questions": 3, "model": {"hits@1": 0.25, "by_subset": {"In-Table": 0.5}}})
     save_model(model, folder.best_model, vocabulary)

@@ -78,7 +78,7 @@ def test_positions_move_once_along_the_chain(bert: Path, statements: RunFolder, 
     assert torch.equal(state[WORDS][others], words[others])
 
 
-def test_the_chain_is_in_the_records(statements: RunFolder, tmp_path: Path) -> None:
+def test_the_chain_is_in_the_records(bert: Path, statements: RunFolder, tmp_path: Path) -> None:
     child = make_run(tmp_path / "child", "task=sqa", "seed=4", "backbone=run", f"backbone.path={statements.path}")
     origin = origin_of(train_config("task=wtq", "backbone=run", f"backbone.path={child.path}").backbone)
     assert (origin["run"], origin["task"], origin["seed"], origin["state"]) == (str(child.path), "sqa", 4, "done")
@@ -88,7 +88,7 @@ def test_the_chain_is_in_the_records(statements: RunFolder, tmp_path: Path) -> N
     assert (parent["run"], parent["task"], parent["origin"]) == (
         str(statements.path),
         "tabfact",
-        {"backbone": "folder"},
+        {"backbone": "folder", "weights": content_hash([bert / "model.safetensors"])},
     )
 
 
@@ -134,6 +134,6 @@ def test_a_vocabulary_of_another_model_is_one_line(bert: Path, tmp_path: Path) -
         for name in ("config.json", "model.safetensors"):
             (other / name).write_bytes((bert / name).read_bytes())
         (other / "vocab.txt").write_text("\n".join(changed), encoding="utf-8")
-        with pytest.raises(UserError, match=r"vocabulary .* has \d+ pieces, .* word embeddings 30522 rows") as caught:
+        with pytest.raises(UserError, match=r"vocabulary .* has \d+ pieces, .* word embeddings have 30522 rows") as caught:
             start("backbone=folder", f"backbone.path={other}")
         assert "\n" not in str(caught.value)
