@@ -33,7 +33,7 @@ hydra:
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Jobs:
-    """What ``mate train`` is called with, in a folder whose ``conf`` holds three experiments."""
+    """The calls of ``mate train``, in a folder whose ``conf`` holds three experiments."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "conf")
     monkeypatch.setattr(diagnosis, "missing_inputs", lambda config: [])
