@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from mate_cli.cli.help import COMMANDS
 from mate_cli.config.catalogue import LISTED, default_options, options, reproduction_names, schedules
 from mate_cli.config.commands import ROOTS
 from mate_cli.config.schema import Key, find, keys
 from mate_cli.config.user_folder import FLAG, config_dir, take_config_dir
+from mate_cli.runs.records import run_folders
 
 FLAGS = ("--help", "--cfg", f"{FLAG}=", "--package", "--resolve", "--debug", "-m")
 SHELLS = ("bash", "zsh", "fish")
@@ -80,6 +82,8 @@ def _values(command: str, words: Sequence[str], current: str) -> Iterator[str]:
         choices = _schedules(command, words)
     elif name == "what":
         choices = (*reproduction_names(), "all")
+    elif key is not None and _names_run(key, words):
+        choices = list(map(str, run_folders(Path(_named(words, "paths.runs") or "runs"))))
     else:
         choices = () if key is None else _choices(key)
     opening = "[" if key is not None and key.is_list and not before else ""
@@ -90,8 +94,20 @@ def _choices(key: Key) -> Sequence[str]:
     return ("true", "false") if key.type is bool else key.meaning.get("choices") or ()
 
 
+def _names_run(key: Key, words: Sequence[str]) -> bool:
+    """Whether the value of a key is a run folder; ``backbone.path`` is one after ``backbone=run`` alone."""
+    return key.meaning["reads"] in ("run", "listed run") or (
+        key.name == "backbone.path" and _named(words, "backbone") == "run"
+    )
+
+
+def _named(words: Sequence[str], name: str) -> str | None:
+    """The value that a line gives to a key or group; the first of several."""
+    values = [word.partition("=")[2].split(",")[0] for word in words if word.startswith(f"{name}=")]
+    return values[-1] if values else None
+
+
 def _schedules(command: str, words: Sequence[str]) -> list[str]:
     """The schedules of the task that the line names, or of the command's default."""
-    named = [word.removeprefix("task=") for word in words if word.startswith("task=")]
-    task = named[-1].split(",")[0] if named else default_options(command)["task"]
+    task = _named(words, "task") or default_options(command)["task"]
     return [option.name.partition(": ")[2] for option in schedules(task)]

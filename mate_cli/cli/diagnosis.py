@@ -240,7 +240,7 @@ def _value_problems(command: str, config: DictConfig, complete: bool) -> list[st
         if complete and hasattr(values, "missing"):
             found += values.missing()
         if complete:
-            found += missing_inputs(values)
+            found += missing_inputs(values, missing)
         return found + problems(values)
     except OmegaConfBaseException as error:
         return [*found, f"{error.full_key}: {str(error).splitlines()[0]}"]

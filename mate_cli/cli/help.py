@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 COMMANDS = (
     "prepare",
@@ -161,10 +162,18 @@ def overview() -> str:
     return "\n".join(lines)
 
 
-def command_help(command: str) -> str:
-    """Text of ``mate COMMAND --help``: groups and keys with their meaning, examples."""
+def command_help(command: str, words: Sequence[str] = ()) -> str:
+    """Text of ``mate COMMAND --help``: groups and keys with their meaning, examples.
+
+    Args:
+        words: as ``task=hybridqa``; the defaults shown are then those of the composed configuration.
+
+    Raises:
+        UserError: mistakes in the words, all at once.
+    """
     from mate_cli.config.commands import ROOTS
 
+    values = _composed(command, words) if words and command in ROOTS else None
     keys = (
         " [KEY=VALUE ...]"
         if command in ROOTS
@@ -176,7 +185,9 @@ def command_help(command: str) -> str:
     )
     lines = [f"usage: mate {command}{keys}", "", one_line(command)]
     if command in ROOTS:
-        lines += ["", "groups (GROUP=NAME):", *_groups(command), "", "keys (KEY=VALUE):", *_keys(command)]
+        given = f" with {' '.join(words)}" if words else ""
+        lines += ["", f"groups (GROUP=NAME){given}:", *_groups(command, values)]
+        lines += ["", f"keys (KEY=VALUE){given}:", *_keys(command, values)]
         lines += ["", "options:", FLAGS]
     return "\n".join([*lines, "", "examples:", *_examples(EXAMPLES[command])])
 
@@ -193,27 +204,66 @@ def _examples(examples: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> 
         yield f"      {meaning}"
 
 
-def _groups(command: str) -> Iterator[str]:
+def _composed(command: str, words: Sequence[str]) -> dict[str, Any]:
+    """The value of every key by its full name, as composed with these words."""
+    from hydra import compose
+    from omegaconf import OmegaConf
+
+    from mate_cli.cli.diagnosis import composing, diagnose
+    from mate_cli.cli.overrides import joined, quote, split
+    from mate_cli.config.commands import ROOTS
+    from mate_cli.config.plain import leaves
+    from mate_cli.system.errors import UserError
+
+    overrides, mistakes = joined(split(list(words)).overrides)
+    overrides = [quote(ROOTS[command], word) for word in overrides]
+    mistakes += diagnose(command, overrides, multirun=False, complete=False)
+    if mistakes:
+        raise UserError("\n".join(mistakes))
+    with composing():
+        return leaves(OmegaConf.to_container(compose(command, overrides)))
+
+
+def _groups(command: str, values: Mapping[str, Any] | None) -> Iterator[str]:
     from mate_cli.config.catalogue import default_options, options
 
     for group, default in default_options(command).items():
+        if values is not None:
+            default = values.get(f"{group}.name", default)
         yield f"  {group:<12}{', '.join(option.name for option in options(group))} (default: {default})"
 
 
-def _keys(command: str) -> Iterator[str]:
+def _keys(command: str, values: Mapping[str, Any] | None) -> Iterator[str]:
     from mate_cli.config.commands import ROOTS
     from mate_cli.config.schema import keys
 
     for key in keys(ROOTS[command]):
         if key.name.endswith(".name"):  # set by the option itself
             continue
-        default = "" if key.required else f"; default: {_shown(key.default)}"
+        if values is None:
+            default = "" if key.required else f"; default: {_shown(key.default)}"
+        else:
+            default = _default(key.name, values)
         yield f"  {key.name}"
         yield textwrap.indent(textwrap.fill(f"{key.meaning['doc']} ({key.words}{default})", 96), " " * 6)
 
 
-def _shown(default: object) -> object:
+def _default(name: str, values: Mapping[str, Any]) -> str:
+    """The value of a key, or of the same key in each schedule."""
+    start, of_schedules, end = name.partition("*")
+    if not of_schedules:
+        return f"; default: {_shown(values[name])}" if values.get(name, "???") != "???" else ""
+    shown = {key: _shown(value) for key, value in values.items() if key.startswith(start) and key.endswith(end)}
+    if len(set(shown.values())) == 1:
+        return f"; default: {next(iter(shown.values()))}"
+    listed = [f"{key.removeprefix(start).removesuffix(end)} {value}" for key, value in shown.items()]
+    return f"; default: {', '.join(listed)}" if listed else ""
+
+
+def _shown(default: object) -> str:
     """A default as it is typed."""
     if default is None:
         return "null"
-    return list(default) if isinstance(default, tuple) else default
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"[{','.join(map(str, default))}]" if isinstance(default, list | tuple) else str(default)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,20 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.runs.records import is_run_folder, run_folders
 
 
-def missing_inputs(config: Any) -> list[str]:
+def missing_inputs(config: Any, unset: Collection[str] = ()) -> list[str]:
     """A line for each path of a configuration that does not exist or is of the wrong kind.
 
     The metadata ``reads`` of a key says what its value, or each value of its list, must name. Addresses with "://"
     are left to what opens them; a dry run reads nothing.
+
+    Args:
+        unset: keys that have no value yet.
     """
     if getattr(config, "dry_run", False):
         return []
     runs = Path(config.paths.runs).expanduser() if hasattr(config, "paths") else Path("runs")
-    lines = [_problem(name, path, kind, runs) for name, path, kind in _paths(config) if "://" not in path]
+    paths = [own for own in _paths(config) if own[0] not in unset and "://" not in own[1]]
+    lines = [_problem(*own, runs) for own in paths]
     if isinstance(config, TrainConfig):
         from mate_cli.tables.formats import missing_data  # imports the readers of all formats
 

@@ -34,7 +34,7 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     """
     from mate_cli.cli.diagnosis import diagnose
     from mate_cli.cli.experiment import add_sweep
-    from mate_cli.cli.overrides import quote, split
+    from mate_cli.cli.overrides import joined, quote, split
     from mate_cli.config.commands import ROOTS
     from mate_cli.system.errors import UserError
     from mate_cli.system.stopping import SWEPT, stop_with_parent
@@ -42,11 +42,13 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     if SWEPT in os.environ:
         stop_with_parent()
     arguments = split(words)
-    arguments.overrides = [quote(ROOTS[command], override) for override in arguments.overrides]
+    words, mistakes = joined(arguments.overrides)
+    arguments.overrides = [quote(ROOTS[command], word) for word in words]
     add_sweep(command, arguments)
     complete = not arguments.only_shows
-    if found := diagnose(command, arguments.overrides, arguments.multirun, complete):
-        raise UserError("\n".join(found))
+    mistakes += diagnose(command, arguments.overrides, arguments.multirun, complete)
+    if mistakes:
+        raise UserError("\n".join(mistakes))
     if not arguments.multirun and complete:
         for word in arguments.launcher_words:
             print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)

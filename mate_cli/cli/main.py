@@ -47,11 +47,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str], debug: bool) -> int:
-    if not words or words[0] in HELP:
+    if words[:1] == ["help"] and len(words) > 1:  # mate help train
+        words = [*words[1:], "--help"]
+    if not words or words[0] in (*HELP, "help"):
         print(overview())
         return 0 if words else 2
     command, rest = _command_first(words)
-    if command == "--version":
+    if command in ("--version", "version"):
         print(f"mate {__version__}")
     elif command not in COMMANDS:
         raise UserError(_unknown_command(command))
@@ -66,7 +68,7 @@ def _call(command: str, words: list[str], debug: bool) -> None:
 
         check_user_files()
     if any(word in HELP for word in words):
-        print(command_help(command))
+        print(command_help(command, [word for word in words if word not in HELP]))
     elif command in WITHOUT_KEYS:
         _plain(command, words)
     else:

@@ -63,6 +63,24 @@ def split(words: list[str]) -> Arguments:
     return result
 
 
+def joined(words: list[str]) -> tuple[list[str], list[str]]:
+    """Join words that have blanks around their "=", as ``seed = 1``; return all words, and a line for each of those."""
+    whole: list[str] = []
+    mistakes = []
+    rest = list(words)
+    while rest:
+        parts = [rest.pop(0)]
+        if rest and "=" not in parts[0] and rest[0].startswith("="):
+            parts.append(rest.pop(0))
+        _, equals, value = "".join(parts).partition("=")
+        if rest and equals and not value and "=" not in rest[0]:
+            parts.append(rest.pop(0))
+        whole.append("".join(parts))
+        if len(parts) > 1:
+            mistakes.append(f"cannot read '{' '.join(parts)}': write {whole[-1]}, without blanks around =")
+    return whole, mistakes
+
+
 def _flag_value(flag: str, value: str | None) -> str:
     if value is None or (VALUED[flag] == "--cfg" and value not in CFG_CHOICES):
         choices = f" (one of {', '.join(CFG_CHOICES)})" if VALUED[flag] == "--cfg" else ""

@@ -9,7 +9,7 @@ from typing import Any, cast
 import yaml
 from omegaconf import OmegaConf
 
-from mate_cli.config.model import ModelConfig
+from mate_cli.config.model import BackboneConfig, ModelConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.config.shipped import conf_folder, shipped_folder
 from mate_cli.config.task import ScheduleConfig
@@ -61,6 +61,15 @@ def model_options() -> dict[str, ModelConfig]:
     schema = OmegaConf.structured(ModelConfig)
     merged = {file.stem: OmegaConf.merge(schema, option_content("model", file.stem)) for file in option_files("model")}
     return {name: cast(ModelConfig, OmegaConf.to_object(option)) for name, option in merged.items()}
+
+
+def backbone_options() -> dict[str, BackboneConfig]:
+    """The options of the group ``backbone`` by name, each as a command would receive it."""
+    schema = OmegaConf.structured(BackboneConfig)
+    merged = {
+        file.stem: OmegaConf.merge(schema, option_content("backbone", file.stem)) for file in option_files("backbone")
+    }
+    return {name: cast(BackboneConfig, OmegaConf.to_object(option)) for name, option in merged.items()}
 
 
 def option_content(group: str, name: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:

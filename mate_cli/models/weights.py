@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from mate_cli.config.catalogue import backbone_options
 from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, weight_files, written_whole
 from mate_cli.models.configuration import read_config
 from mate_cli.models.model import MatePreTrainedModel
@@ -83,12 +84,30 @@ def hub_folder(hub_id: str) -> Path:
         if not weight_files(folder):  # older models; others have both, a second copy
             snapshot_download(hub_id, allow_patterns=["pytorch_model*.bin"], etag_timeout=5)
     except Exception as error:
+        names = ", ".join(f"backbone={name}" for name in backbones_at_hand()) or "none"
         raise UserError(
             f"the weights of {hub_id} are not in the Hugging Face cache and could not be downloaded "
-            f"({type(error).__name__}); take backbone=minilm schedule=laptop, "
-            "or backbone=folder backbone.path=DIR"
+            f"({type(error).__name__}); those that are here: {names}; others: backbone=folder backbone.path=DIR"
         ) from error
     return folder
+
+
+def backbones_at_hand() -> list[str]:
+    """Return the names of the options of ``backbone`` whose trained weights are on this machine.
+
+    Installed packages come before models in the Hugging Face cache.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    files = ("model.safetensors", "pytorch_model.bin")
+    packages, cached = [], []
+    for name, backbone in backbone_options().items():
+        if backbone.source == "package" and importlib.util.find_spec(str(backbone.package)):
+            packages.append(name)
+        paths = [try_to_load_from_cache(backbone.hub_id, file) for file in files] if backbone.hub_id else []
+        if any(isinstance(path, str) for path in paths):
+            cached.append(name)
+    return packages + cached
 
 
 def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:

@@ -50,6 +50,22 @@ def test_the_last_word_is_completed(line: str, found: list[str]) -> None:
     assert candidates(line) == sorted(found)
 
 
+def test_run_folders_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("runs/sample/demo", "runs/sample/deep", "other/sqa/first"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "config.yaml").touch()
+    assert candidates("mate predict run=runs/sample/de") == ["run=runs/sample/deep", "run=runs/sample/demo"]
+    assert candidates("mate evaluate paths.runs=other run=") == ["run=other/sqa/first"]
+    assert candidates("mate evaluate selector=runs/sample/dem") == ["selector=runs/sample/demo"]
+    assert candidates("mate runs compare=[runs/sample/deep,runs/sample/dem") == [
+        "compare=[runs/sample/deep,runs/sample/demo"
+    ]
+    assert candidates("mate train backbone=run backbone.path=o") == []
+    assert len(candidates("mate train backbone=run backbone.path=")) == 2
+    assert candidates("mate train backbone=folder backbone.path=") == []
+
+
 def test_all_commands_options_and_keys_can_be_reached() -> None:
     assert candidates("mate ") == sorted(help.COMMANDS)
     assert candidates("mate train model=") == [f"model={option.name}" for option in options("model")]

@@ -121,6 +121,13 @@ def test_each_command_checks_its_paths(
         assert error.startswith(f"error: {line}")
 
 
+def test_a_key_without_a_value_is_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert errors(capsys, "predict", "run=runs/sample/demo") == [
+        "error: table is missing: write table=...",
+        "error: question is missing: write question=...",
+    ]
+
+
 def test_addresses_and_shown_configurations_are_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", "--cfg", "job", "run=nowhere", "table=nope.csv", "question=why"]) == 0
     assert main(["prepare", "task=mlm", "data_dir=s3://bucket/tables", "--cfg", "job"]) == 0

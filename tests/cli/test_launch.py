@@ -55,7 +55,7 @@ class Jobs:
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Jobs:
     monkeypatch.chdir(tmp_path)  # where no run has been made
-    monkeypatch.setattr(diagnosis, "missing_inputs", lambda config: [])  # nor any file that the words name
+    monkeypatch.setattr(diagnosis, "missing_inputs", lambda *_: [])  # nor any file that the words name
     seen = Jobs()
     for command in ("train", "predict"):
         module = types.ModuleType(command)
@@ -97,7 +97,7 @@ class TestText:
             module = types.ModuleType("predict")
             module.run = seen.run  # type: ignore[attr-defined]
             patch.setitem(sys.modules, "mate_cli.commands.predict", module)
-            patch.setattr(diagnosis, "missing_inputs", lambda config: [])
+            patch.setattr(diagnosis, "missing_inputs", lambda *_: [])
             words = [f"question={question}", f"table={table}", f"run={run}", f"paths.cache={table}"]
             assert main(["predict", *words]) == 0
             assert main(["predict", "-m", *words, "top=1,2"]) == 0
@@ -211,6 +211,21 @@ def test_a_mistake_is_one_line(jobs: Jobs, errors: Callable[[], list[str]], word
     assert main(["train", *words]) == 2
     assert errors() == [f"error: {line}"]
     assert jobs.configs == []
+
+
+def test_blanks_around_the_sign_are_told_beside_other_mistakes(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
+    assert main(["train", "seed", "=", "two", "batch=", "3", "lr", "=1e-4", "nam=x"]) == 2
+    assert errors() == [
+        "error: cannot read 'seed = two': write seed=two, without blanks around =",
+        "error: cannot read 'batch= 3': write batch=3, without blanks around =",
+        "error: cannot read 'lr =1e-4': write lr=1e-4, without blanks around =",
+        "error: seed=two: must be a whole number",
+        "error: unknown key 'nam': did you mean name?",
+    ]
+    assert main(["train", "name=", "resume=true"]) == 2  # an empty value, and another word
+    assert errors() == ["error: name is empty"]
+    assert main(["predict", "run=a", "table=b", "question=what is 2 + 2 =", "top=1"]) == 0
+    assert jobs.configs[-1].question == "what is 2 + 2 ="
 
 
 def test_what_has_no_default_is_asked_for(jobs: Jobs, errors: Callable[[], list[str]]) -> None:

@@ -87,7 +87,7 @@ def test_every_example_of_the_help_is_a_valid_command_line(
     command: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(diagnosis, "missing_inputs", lambda config: [])  # the examples name runs and data of a user
+    monkeypatch.setattr(diagnosis, "missing_inputs", lambda *_: [])  # the examples name runs and data of a user
     for name in ROOTS:  # what is made with one command, the examples use with another
         module = types.ModuleType(name)
         module.run = seen.append  # type: ignore[attr-defined]
@@ -160,6 +160,29 @@ def test_an_error_is_one_line_and_an_exit_code(
         assert lines[-1] == line.replace(" (run again with --debug for the traceback)", "")
     else:
         assert lines == [line]
+
+
+def test_help_and_version_are_understood_as_words(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, same in ((["help"], ["--help"]), (["help", "train"], ["train", "--help"]), (["version"], ["--version"])):
+        assert main(words) == main(same) == 0
+        first, second = capsys.readouterr().out, None
+        assert main(same) == 0
+        second = capsys.readouterr().out
+        assert first == second * 2
+
+
+def test_the_help_of_a_task_has_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--help", "task=hybridqa", "seed=3"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "tapas_tiny_masklm, tiny (default: bert_large)" in shown
+    assert "the schedule where none is named (text; default: paper)" in shown
+    assert "default: paper 2048, small 1024, laptop 320, smoke 256" in shown
+    assert "(a number or null; default: 10.0)" in shown
+    assert "seed of everything random (a whole number; default: 3)" in shown
+    assert main(["train", "--help", "task=hybrid", "sed=1"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[0].startswith("error: unknown task 'hybrid': did you mean hybridqa?")
+    assert errors[1] == "error: unknown key 'sed': did you mean seed?"
 
 
 def test_debug_is_no_word_of_the_command(train_does: Callable[[Act], None]) -> None:

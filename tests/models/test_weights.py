@@ -23,6 +23,7 @@ from transformers import (
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import read_config
 from mate_cli.models.weights import (
+    backbones_at_hand,
     hub_folder,
     load_model,
     load_weights,
@@ -164,12 +165,17 @@ def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     message = message_of(hub_folder, "someone/bert-small")
     assert "someone/bert-small" in message
-    assert "backbone=minilm schedule=laptop" in message
+    assert "those that are here: backbone=minilm; others: backbone=folder backbone.path=DIR" in message
     cached = tmp_path / "models--someone--bert-small"
     BertModel(BertConfig(**SIZES)).save_pretrained(cached / "snapshots" / "0123abcd")
     (cached / "refs").mkdir()
     (cached / "refs" / "main").write_text("0123abcd")
     folder = hub_folder("someone/bert-small")
+    (cached := tmp_path / "models--google--tapas-mini" / "snapshots" / "0123").mkdir(parents=True)
+    (cached / "model.safetensors").touch()
+    (tmp_path / "models--google--tapas-mini" / "refs").mkdir()
+    (tmp_path / "models--google--tapas-mini" / "refs" / "main").write_text("0123")
+    assert backbones_at_hand() == ["minilm", "tapas_mini"]
     assert str(loaded(folder)[1]).startswith("weights someone/bert-small: 39 tensors matched")
 
 

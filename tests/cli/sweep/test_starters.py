@@ -97,7 +97,7 @@ def test_a_launcher_without_m_is_warned_about(
 ) -> None:
     ran: list[object] = []
     monkeypatch.setattr("mate_cli.commands.export.run", ran.append)
-    monkeypatch.setattr("mate_cli.cli.diagnosis.missing_inputs", lambda config: [])
+    monkeypatch.setattr("mate_cli.cli.diagnosis.missing_inputs", lambda *_: [])
     assert main(["export", "run=a", "to=b", "hydra/launcher=local"]) == 0
     assert len(ran) == 1
     warning = "warning: hydra/launcher=local does nothing without -m: this is one job, run here\n"
