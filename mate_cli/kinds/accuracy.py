@@ -1,57 +1,67 @@
-"""Accuracies of a model beside rules that need no training: numbers for files, a table and a line for people."""
+"""Accuracies of a model and of baselines without training: plain data, a table, a summary line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.kinds.kind import Groups, Report, Right
-from mate_cli.metrics.shares import interval_record, lead_text, percent, percent_interval
+from mate_cli.metrics.shares import lead_text, percent, share_text
 from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 
 
 def accuracy_record(model: Right, baselines: Mapping[str, Right], groups: Groups | None = None) -> dict[str, Any]:
     """Accuracies as plain data: of the model with 95% intervals, and of the baselines.
 
-    ``lead`` is, for each measure, the model's accuracy less that of the baseline that is best in it, question by
-    question, with its interval.
+    ``lead`` is, for each measure, the model's accuracy minus that of the best baseline, question by question, with its
+    interval.
     """
     groups = groups or {}
     return {
         "model": {
-            name: {"number": len(right), **interval_record(mean_interval(right, groups.get(name)))}
+            name: {"number": len(right), **asdict(mean_interval(right, groups.get(name)))}
             for name, right in model.items()
         },
-        "baselines": {name: {own: float(np.mean(r)) for own, r in right.items()} for name, right in baselines.items()},
+        "baselines": {
+            name: {measure: float(np.mean(right)) for measure, right in baseline.items()}
+            for name, baseline in baselines.items()
+        },
         "lead": {name: _lead(name, model, baselines, groups) for name in model},
     }
 
 
 def accuracy_table(title: str, records: Mapping[str, Mapping[str, Any]]) -> RichTable:
-    """Records of the same measures by the name of their model, one line each; then their baselines, each once."""
-    first = next(iter(records.values()))
+    """One line for each model, then one for each baseline.
+
+    Args:
+        records: name of a model -> ``accuracy_record``, all with the same measures.
+    """
+    measures = next(iter(records.values()))["model"]
     table = RichTable(title=title)
     table.add_column("")
-    for measure, own in first["model"].items():
-        table.add_column(f"{measure}\n{own['number']}", justify="right")
+    for measure, share in measures.items():
+        table.add_column(f"{measure}\n{share['number']}", justify="right")
     for name, record in records.items():
-        table.add_row(name, *(percent(own["mean"]) for own in record["model"].values()), style="bold")
-    baselines = {name: own for record in records.values() for name, own in record["baselines"].items()}
+        table.add_row(name, *(percent(share["mean"]) for share in record["model"].values()), style="bold")
+    baselines = {name: shares for record in records.values() for name, shares in record["baselines"].items()}
     for name, shares in baselines.items():
-        table.add_row(name, *(percent(shares[measure]) for measure in first["model"]))
+        table.add_row(name, *(percent(shares[measure]) for measure in measures))
     return table
 
 
 def accuracy_summary(record: Mapping[str, Any], measures: Sequence[str]) -> str:
-    """One line: each of ``measures`` with its interval, and the lead over the best baseline with its own."""
-    return "; ".join(_measure_summary(name, record["model"][name], record["lead"][name]) for name in measures)
+    """One line: each of ``measures`` and the lead over its best baseline, with intervals."""
+    return "; ".join(
+        f"{name} {share_text(record['model'][name])}, {lead_text(record['lead'][name])}" for name in measures
+    )
 
 
 def accuracy_report(record: dict[str, Any], title: str, measures: Sequence[str], submission: str = "") -> Report:
-    """Report the record of one model; without a table and a line where the split is blind."""
+    """Report the record of one model; without table and summary for a blind split."""
     if not record["questions"]:
         return Report(record, submission=submission)
     table, summary = accuracy_table(title, {"model": record}), accuracy_summary(record, measures)
@@ -59,18 +69,29 @@ def accuracy_report(record: dict[str, Any], title: str, measures: Sequence[str],
 
 
 def accuracy_lead(record: Mapping[str, Any], measures: Sequence[str]) -> tuple[str, float]:
-    """The best baseline in the first of ``measures`` and how far the model is above it (``Report.lead``)."""
+    """The best baseline in the first of ``measures``, and the lead over it (``Report.lead``)."""
     lead = record["lead"][measures[0]]
     return lead["over"], lead["mean"]
 
 
-def _measure_summary(name: str, own: Mapping[str, float], lead: Mapping[str, Any]) -> str:
-    return (
-        f"{name} {percent(own['mean'])} (95% interval {percent_interval(own['low'], own['high'])}), {lead_text(lead)}"
-    )
+def group_rows(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """Rows of a table for the scores of groups: a heading without scores, then name and scores of each group.
+
+    A kind of question with the name of a place of the answer, as "missing" in the sample, is left out.
+
+    Args:
+        scores: of a model, with ``by_subset`` and ``by_reasoning``: name -> scores.
+    """
+    places, kinds = scores["by_subset"], scores["by_reasoning"]
+    known = {name.lower() for name in places}
+    kinds = {name: group for name, group in kinds.items() if name.lower() not in known}
+    for heading, groups in (("by place of the answer", places), ("by kind of question", kinds)):
+        if groups:
+            yield f"  {heading}", None
+            yield from ((f"    {name}", group) for name, group in groups.items())
 
 
 def _lead(measure: str, model: Right, baselines: Mapping[str, Right], groups: Groups) -> dict[str, Any]:
     best = max(baselines, key=lambda name: float(np.mean(baselines[name][measure])))
     lead = paired_bootstrap(model[measure], baselines[best][measure], groups.get(measure))
-    return {"over": best, **interval_record(lead)}
+    return {"over": best, **asdict(lead)}

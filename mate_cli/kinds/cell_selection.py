@@ -1,20 +1,20 @@
-"""Cells that may answer a question, ranked: PointR's selector (HybridQA)."""
+"""Ranking of the cells that may answer a question: PointR's selector (HybridQA)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.group_rows import group_rows
+from mate_cli.kinds.accuracy import group_rows
 from mate_cli.kinds.kind import AskedRun, HubCard, QuestionAnswering, Report, TaskKind
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.metrics.cell_selection import KS, CellSelectionScores, Hits, example_places, score
-from mate_cli.metrics.shares import interval_record, lead_text, percent
+from mate_cli.metrics.shares import lead_text, percent, share_text
 from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 from mate_cli.metrics.wtq import Value
 from mate_cli.models.cell_selection import MateForCellSelection
@@ -26,7 +26,7 @@ Rankings = Mapping[str, Sequence[Coordinate]]
 
 @dataclass(frozen=True)
 class CellEvaluation:
-    """Ranked cells of a split, the questions they answer, and rankings that need no training.
+    """Ranked cells for the questions of a split, and rankings without training.
 
     Attributes:
         baselines: name -> question id -> cells, best first; random_hits: k -> Hits@k of a random order.
@@ -61,10 +61,9 @@ def score_record(
     baselines: Mapping[str, Rankings],
     random_hits: Mapping[int, float],
 ) -> dict[str, Any]:
-    """Scores of a model and its baselines on a split, as plain data.
+    """Scores of a model and its baselines on a split, as plain data (docs/notes.md, note 36).
 
-    ``lead`` is the model's Hits@1 less that of the best baseline, question by question, with its 95%
-    interval.
+    ``lead`` is the model's Hits@1 minus that of the best baseline, question by question, with its 95% interval.
     """
     answered = [example for example in examples if example.answers is not None]
     if not answered:
@@ -74,46 +73,31 @@ def score_record(
     return {
         "questions": len(answered),
         "model": _scores_record(score(examples, model)),
-        "hits@1_interval": interval_record(mean_interval(places["model"] < 1)),
+        "hits@1_interval": asdict(mean_interval(places["model"] < 1)),
         "baselines": {
             "random": {f"hits@{k}": random_hits[k] for k in KS},
             **{name: _hits_record(score(examples, ranking).overall) for name, ranking in baselines.items()},
         },
-        "lead": {"over": best, **interval_record(paired_bootstrap(places["model"] < 1, places[best] < 1))},
+        "lead": {"over": best, **asdict(paired_bootstrap(places["model"] < 1, places[best] < 1))},
     }
 
 
 def score_table(title: str, record: Mapping[str, Any]) -> RichTable:
-    """The record as a table: the model whole and by group, then the baselines."""
+    """The scores of the model, overall and by group, then those of the baselines."""
     table = RichTable(title=title)
     table.add_column("")
-    table.add_column("questions", justify="right")
-    for k in KS:
-        table.add_column(f"Hits@{k}", justify="right")
+    for name in ("questions", *(f"Hits@{k}" for k in KS)):
+        table.add_column(name, justify="right")
     model = record["model"]
-    _add_row(table, "model", model["all"], style="bold")
-    for name, hits in group_rows(model):
-        _add_row(table, name, hits)
-    for name, hits in record["baselines"].items():
-        _add_row(table, name, hits)
+    for name, hits in [("model", model["all"]), *group_rows(model), *record["baselines"].items()]:
+        cells = (str(hits.get("questions", "")), *(percent(hits[f"hits@{k}"]) for k in KS)) if hits else ()
+        table.add_row(name, *cells, style="bold" if name == "model" else "")
     return table
 
 
 def score_summary(record: Mapping[str, Any]) -> str:
-    """One line: Hits@1 with its interval, and the lead over the best baseline with its own."""
-    interval, lead = record["hits@1_interval"], record["lead"]
-    return (
-        f"Hits@1 {percent(interval['mean'])} (95% interval {percent(interval['low'])} to "
-        f"{percent(interval['high'])}); {lead_text(lead)}"
-    )
-
-
-def _add_row(table: RichTable, name: str, hits: Mapping[str, Any] | None, style: str | None = None) -> None:
-    if hits is None:
-        table.add_row(name)
-        return
-    count = str(hits.get("questions", ""))
-    table.add_row(name, count, *(percent(hits[f"hits@{k}"]) for k in KS), style=style)
+    """One line: Hits@1 and the lead over the best baseline, with intervals."""
+    return f"Hits@1 {share_text(record['hits@1_interval'])}; {lead_text(record['lead'])}"
 
 
 def _scores_record(scores: CellSelectionScores) -> dict[str, Any]:
@@ -129,9 +113,9 @@ def _hits_record(hits: Hits) -> dict[str, Any]:
 
 
 def answer_record(question: str, table: Table, prediction: CellPrediction, top: int) -> dict[str, Any]:
-    """The best ``top`` cells, rows and columns counted from 0 (the header is no row), and how sure the model is.
+    """The best ``top`` cells with their probabilities; rows and columns count from 0, without the header.
 
-    ``margin`` is the lead of the first cell over the second.
+    ``margin`` is the probability of the first cell minus that of the second.
     """
     cells = cell_records(table, prediction.cells[:top], prediction.probabilities[:top])
     second = prediction.probabilities[1] if len(prediction.cells) > 1 else 0.0
@@ -145,7 +129,7 @@ def answer_record(question: str, table: Table, prediction: CellPrediction, top: 
 
 
 def cell_records(table: Table, cells: Sequence[Coordinate], probabilities: Sequence[float]) -> list[dict[str, Any]]:
-    """Cells as plain data, each with its text and its header's."""
+    """Cells as plain data, each with its text and header."""
     return [
         {
             "row": row,

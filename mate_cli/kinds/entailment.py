@@ -34,7 +34,7 @@ class EntailmentEvaluation:
         return accuracy_report(self.record(), f"{label}: accuracy, per cent", ["all"])
 
     def record(self) -> dict[str, Any]:
-        """Accuracy on all statements and on the official groups, beside the same verdict on all of them."""
+        """Accuracy on all statements and on the official groups; the baselines give every statement one verdict."""
         examples = [example for example in self.examples if example.label is not None]
         if not examples:
             return {"questions": 0}

@@ -21,10 +21,10 @@ from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tasks.task import Prediction, Task
 
 Right = Mapping[str, NDArray[np.bool_]]
-"""Name of a measure -> whether each question that it counts is right, bool ``[questions]``; all questions first."""
+"""Name of a measure -> the questions that are right, bool ``[questions]``; the measure of all questions comes first."""
 
 Groups = Mapping[str, NDArray[np.int64]]
-"""Name of a measure -> which of its questions belong together (``bootstrap``); of those not named, none do."""
+"""Name of a measure -> the group of each of its questions, int64 ``[questions]`` (see ``bootstrap``)."""
 
 
 class AskedRun(Protocol):
@@ -32,7 +32,7 @@ class AskedRun(Protocol):
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        """The questions as their files have them: baselines read what may be kept from the model."""
+        """The questions as in their files; baselines read them whole, even if the model does not."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class AskedRun(Protocol):
         ...
 
     def converse(self) -> dict[str, Any]:
-        """``predict``, where each question is told what was predicted for the one before it."""
+        """``predict``, each question with the predicted answer to the one before."""
         ...
 
     def unigram(self) -> Unigram:
@@ -52,7 +52,7 @@ class AskedRun(Protocol):
 
 
 class Report(NamedTuple):
-    """Scores as plain data, with ``questions`` 0 where the split is blind; otherwise also as a table and a line.
+    """Scores as plain data, with ``questions`` 0 for a blind split; for others also as a table and a line.
 
     Attributes:
         submission: content of the benchmark's official prediction file, a TSV file; "" where it has none.
@@ -67,7 +67,7 @@ class Report(NamedTuple):
 
 
 class Evaluation(Protocol):
-    """The predictions for a split, and what they are compared with."""
+    """The predictions for a split, and those of baselines."""
 
     @property
     def predictions(self) -> Mapping[str, Prediction]: ...
@@ -86,7 +86,7 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True)
 class QuestionAnswering:
-    """How a kind answers one question on one table, and how its answers are judged.
+    """The answer to one question on one table, and its official measure.
 
     Attributes:
         record: ``(question, table, prediction, top)`` to what ``mate predict output=json`` prints.

@@ -1,4 +1,4 @@
-"""Pieces of a table and of the text around it that are masked: pre-training."""
+"""Masked language modelling of tables and their texts: pre-training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GUESS = "most frequent piece"
 
 @dataclass(frozen=True)
 class PieceEvaluation:
-    """What was predicted at the masked tokens of held-out tables, and how frequent pieces are in training.
+    """Predictions for the masked tokens of held-out tables, and the frequencies of pieces in training.
 
     Attributes:
         predictions: by the number of the table.
@@ -47,16 +47,16 @@ class PieceEvaluation:
 
 
 def piece_record(evaluation: PieceEvaluation) -> dict[str, Any]:
-    """Accuracy over masked tokens, those of tables and those of texts; the tokens of a table are drawn together.
+    """Accuracy over all masked tokens, those of tables and those of texts; a table's tokens are drawn together.
 
-    ``perplexity`` is that of the model and that of the frequencies of pieces in training.
+    ``perplexity`` is of the model and of the frequencies of pieces in training.
     """
-    own = list(evaluation.predictions.values())
-    target, best = (np.array([piece for p in own for piece in getattr(p, name)]) for name in ("target", "best"))
+    examples = list(evaluation.predictions.values())
+    target, best = (np.array([piece for p in examples for piece in getattr(p, name)]) for name in ("target", "best"))
     if not len(target):
         return {"questions": 0}
-    in_table = np.array([inside for p in own for inside in p.in_table], dtype=bool)
-    table = np.repeat(np.arange(len(own)), [len(p.target) for p in own])
+    in_table = np.array([inside for p in examples for inside in p.in_table], dtype=bool)
+    table = np.repeat(np.arange(len(examples)), [len(p.target) for p in examples])
     parts = {_ALL: np.ones(len(target), dtype=bool), "in tables": in_table, "in texts": ~in_table}
     parts = {name: chosen for name, chosen in parts.items() if chosen.any()}
     guess = target == evaluation.unigram.most_frequent
@@ -65,12 +65,12 @@ def piece_record(evaluation: PieceEvaluation) -> dict[str, Any]:
         {_GUESS: {name: guess[chosen] for name, chosen in parts.items()}},
         {name: table[chosen] for name, chosen in parts.items()},
     )
-    likelihood = np.array([value for p in own for value in p.log_likelihood])
+    likelihood = np.array([value for p in examples for value in p.log_likelihood])
     perplexities = {
         "model": perplexity(likelihood),
         "frequencies": perplexity(evaluation.unigram.log_likelihood(target)),
     }
-    return {"questions": len(target), "tables": len(own), **accuracies, "perplexity": perplexities}
+    return {"questions": len(target), "tables": len(examples), **accuracies, "perplexity": perplexities}
 
 
 def _task(config: TaskConfig, schedule: ScheduleConfig) -> MaskedLanguage:

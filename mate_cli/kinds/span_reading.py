@@ -1,20 +1,20 @@
-"""Answers read as spans of words in a cell and the passages it links to: PointR's reader (HybridQA)."""
+"""Reading of answers as spans of a cell and its passages: PointR's reader (HybridQA)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.group_rows import group_rows
+from mate_cli.kinds.accuracy import group_rows
 from mate_cli.kinds.kind import AskedRun, HubCard, Report, TaskKind
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
-from mate_cli.metrics.shares import interval_record, percent
+from mate_cli.metrics.shares import percent, share_text
 from mate_cli.metrics.statistics import mean_interval
 from mate_cli.models.span_reading import MateForSpanReading
 from mate_cli.tables.reading import TrainingCells, question_id
@@ -26,7 +26,7 @@ Answers = Mapping[str, str]
 
 @dataclass(frozen=True)
 class ReadingEvaluation:
-    """What was read in the cells that hold the answer, each alone: the best that a selector could leave to the reader.
+    """Answers read in each cell that holds the answer, as behind a perfect selector.
 
     Attributes:
         predictions: by the id of the reading example, one for each candidate cell.
@@ -41,8 +41,9 @@ class ReadingEvaluation:
 
     @property
     def answers(self) -> dict[str, str]:
-        """Question id -> answer. Candidate cells count alike, so the joint score of cell and span is best where the
-        span's probability in its cell is; a question without a candidate has no answer.
+        """Question id -> answer, the span with the greatest probability in its cell.
+
+        The candidate cells have equal probability. A question without a candidate has no answer.
         """
         best: dict[str, SpanPrediction] = {}
         for prediction in self.predictions.values():
@@ -53,7 +54,7 @@ class ReadingEvaluation:
 
     @property
     def cell_texts(self) -> dict[str, str]:
-        """A baseline: question id -> the text of its first candidate cell, without what that links to."""
+        """A baseline: question id -> the text of its first candidate cell, without passages."""
         first = {example.id: (example.table, example.candidates[0]) for example in self.examples if example.candidates}
         return {question: table.rows[row][column].text for question, (table, (row, column)) in first.items()}
 
@@ -70,8 +71,8 @@ class ReadingEvaluation:
 def reading_record(examples: Sequence[Example], answers: Answers, baselines: Mapping[str, Answers]) -> dict[str, Any]:
     """Scores of answers by question id, as plain data.
 
-    The denominator is every question with an answer field; one that is not answered has the empty answer.
-    ``readable`` is the share of those with an answer: a perfect reader's score is not above it.
+    The denominator is every question with an answer field; a missing answer counts as empty. ``readable`` is the share
+    of questions with an answer, the limit for a perfect reader.
     """
     answered = [example for example in examples if example.answers is not None]
     if not answered:
@@ -84,30 +85,29 @@ def reading_record(examples: Sequence[Example], answers: Answers, baselines: Map
             "by_subset": _by_group(answered, answers, [SUBSETS.get(e.subset, "") for e in answered]),
             "by_reasoning": _by_group(answered, answers, [e.reasoning for e in answered]),
         },
-        "exact_interval": interval_record(mean_interval(_exact(answered, answers))),
-        "baselines": {name: _scores(answered, own) for name, own in baselines.items()},
+        "exact_interval": asdict(mean_interval(_exact(answered, answers))),
+        "baselines": {name: _scores(answered, texts) for name, texts in baselines.items()},
     }
 
 
 def reading_table(title: str, record: Mapping[str, Any]) -> RichTable:
-    """The record as a table: the model whole and by group, then the baselines."""
+    """The scores of the model, overall and by group, then those of the baselines."""
     table = RichTable(title=title)
     table.add_column("")
     for name in ("questions", "EM", "F1"):
         table.add_column(name, justify="right")
     model = record["model"]
-    for name, own in [("model", model["all"]), *group_rows(model), *record["baselines"].items()]:
-        cells = (str(own["questions"]), percent(own["exact"]), percent(own["f1"])) if own else ()
+    for name, scores in [("model", model["all"]), *group_rows(model), *record["baselines"].items()]:
+        cells = (str(scores["questions"]), percent(scores["exact"]), percent(scores["f1"])) if scores else ()
         table.add_row(name, *cells, style="bold" if name == "model" else "")
     return table
 
 
 def reading_summary(record: Mapping[str, Any]) -> str:
-    """One line: EM with its interval, and how much could be read at all."""
-    interval = record["exact_interval"]
+    """One line: exact match with its interval, and the share of readable questions."""
+    readable = percent(record["readable"])
     return (
-        f"EM {percent(interval['mean'])} (95% interval {percent(interval['low'])} to {percent(interval['high'])}) "
-        f"with the cells given; {percent(record['readable'])}% of the questions have such a cell"
+        f"EM {share_text(record['exact_interval'])} with the cells given; {readable}% of the questions have such a cell"
     )
 
 
@@ -119,12 +119,9 @@ def _by_group(examples: Sequence[Example], answers: Answers, groups: Sequence[st
 
 
 def _scores(examples: Sequence[Example], answers: Answers) -> dict[str, Any]:
-    best = [f1(answers.get(example.id, ""), example.answers or ()) for example in examples]
-    return {
-        "questions": len(examples),
-        "exact": float(np.mean(_exact(examples, answers))),
-        "f1": float(np.mean(best)),
-    }
+    overlap = [f1(answers.get(example.id, ""), example.answers or ()) for example in examples]
+    exact = float(np.mean(_exact(examples, answers)))
+    return {"questions": len(examples), "exact": exact, "f1": float(np.mean(overlap))}
 
 
 def _exact(examples: Sequence[Example], answers: Answers) -> np.ndarray:

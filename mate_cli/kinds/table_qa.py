@@ -53,7 +53,7 @@ class SequenceEvaluation:
         return Report(record, table, summary, submission, lead)
 
     def record(self) -> dict[str, Any]:
-        """ALL, SEQ and accuracy by position, with each history; ``own_history`` is the official figure."""
+        """ALL, SEQ and accuracy by position, with each history; the official setting is ``own_history``."""
         record = answer_cells_record(self.examples, _cells_of(self.predictions))
         if not record["questions"]:
             return record
@@ -81,12 +81,12 @@ class DenotationEvaluation:
     def record(self) -> dict[str, Any]:
         """``answer_texts_record`` of the cells and operators."""
         answers = {e.id: (e.table, self.predictions[e.id]) for e in self.examples if e.id in self.predictions}
-        meant = {name: execute(table, own.cells, own.aggregation) for name, (table, own) in answers.items()}
+        meant = {name: execute(table, answer.cells, answer.aggregation) for name, (table, answer) in answers.items()}
         return answer_texts_record(self.examples, self.gold, self.texts, meant)
 
     @property
     def texts(self) -> dict[str, tuple[str, ...]]:
-        """Question id -> the texts of the answer; of a question without a prediction there are none."""
+        """Question id -> the texts of the answer, none without a prediction."""
         return {example.id: self._texts(example) for example in self.examples}
 
     def _texts(self, example: Example) -> tuple[str, ...]:
@@ -95,9 +95,9 @@ class DenotationEvaluation:
 
 
 def evaluate(run: AskedRun) -> SequenceEvaluation | DenotationEvaluation:
-    """Score by denotation, but by cells where questions are parts of conversations.
+    """Score by denotation, or by cells if the questions belong to conversations.
 
-    The canonical gold values are those of the release's tagged files, where the data folder has them.
+    Gold values come from the release's tagged files if the data folder has them.
     """
     examples, predictions = run.examples, run.predict()
     if any(example.conversation for example in examples):
@@ -106,7 +106,7 @@ def evaluate(run: AskedRun) -> SequenceEvaluation | DenotationEvaluation:
 
 
 def answer_cells_record(examples: Iterable[Example], cells: Answers, gold_history: bool = False) -> dict[str, Any]:
-    """ALL, SEQ and accuracy by position of the chosen cells, beside rules with the same history.
+    """ALL, SEQ and accuracy by position of the chosen cells, and of baselines with the same history.
 
     Questions of a conversation are drawn together for the intervals.
     """
@@ -115,9 +115,9 @@ def answer_cells_record(examples: Iterable[Example], cells: Answers, gold_histor
         return {"questions": 0}
     baselines = {}
     for name, rule in SEQUENCE_RULES.items():
-        own = answer_by_rule(asked, rule, gold_history)
-        looks_back = own != answer_by_rule(asked, rule, not gold_history)
-        baselines[f"{name}, gold history" if gold_history and looks_back else name] = _cell_measures(asked, own)
+        answers = answer_by_rule(asked, rule, gold_history)
+        looks_back = answers != answer_by_rule(asked, rule, not gold_history)
+        baselines[f"{name}, gold history" if gold_history and looks_back else name] = _cell_measures(asked, answers)
     conversation = sequence_scores(asked, cells).conversation
     return {
         "questions": len(asked),
@@ -132,17 +132,17 @@ def answer_texts_record(
     texts: Mapping[str, Iterable[str]],
     meant: Mapping[str, Denotation],
 ) -> dict[str, Any]:
-    """The official accuracy, the same of answers that are cells and of those that are computed, and the release's.
+    """The official accuracy, also for answers in cells and for computed ones, and the release's accuracy.
 
     Args:
-        gold: question id -> the values of its answer; a question that is not there is left out.
-        texts, meant: question id -> what is answered, in words and as the release compares it.
+        gold: question id -> the values of its answer; other questions are left out.
+        texts, meant: question id -> the answer, as texts and as the denotation that the release compares.
     """
     asked = [example for example in examples if example.id in gold]
     if not asked:
         return {"questions": 0}
     rules = answers_without_reading(asked)
-    baselines = {name: _right_denotations(asked, gold, own, own) for name, own in rules.items()}
+    baselines = {name: _right_denotations(asked, gold, answers, answers) for name, answers in rules.items()}
     return {"questions": len(asked), **accuracy_record(_right_denotations(asked, gold, texts, meant), baselines)}
 
 
@@ -158,8 +158,8 @@ def _right_denotations(
     texts: Mapping[str, Iterable[str]],
     meant: Mapping[str, Denotation],
 ) -> Right:
-    found = verdicts({example.id: gold[example.id] for example in examples}, texts)
-    official = np.array([found[example.id] for example in examples])
+    is_right = verdicts({example.id: gold[example.id] for example in examples}, texts)
+    official = np.array([is_right[example.id] for example in examples])
     release = [same_denotation(meant.get(example.id, ()), gold_denotation(example)) for example in examples]
     in_cells = np.array([bool(example.candidates) for example in examples])
     computed = ~in_cells & np.array([example.value is not None for example in examples])
@@ -180,10 +180,7 @@ def _task(config: TaskConfig, schedule: ScheduleConfig) -> TableQA:
 
 
 def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> dict[str, Any]:
-    """The chosen cells, the operator on them, and the ``answer`` that this gives as texts.
-
-    ``answer`` is empty where no cell is sure enough to be chosen, unless they are counted.
-    """
+    """The chosen cells, the operator, and the ``answer`` as texts, empty without a chosen cell unless they are counted."""
     return {
         "question": question,
         "table": table.id,
@@ -214,8 +211,8 @@ def _measures(
         return Judgement({"ALL": scores.questions, "SEQ": scores.sequences}, {"ALL": scores.conversation})
     read = [example for example in examples if example.id in records]
     texts = {e.id: answer_texts(e.table, cells[e.id], records[e.id]["aggregation"]) for e in read}
-    found = verdicts(gold, texts)
-    return Judgement({"accuracy": np.array([found[example.id] for example in examples])})
+    is_right = verdicts(gold, texts)
+    return Judgement({"accuracy": np.array([is_right[example.id] for example in examples])})
 
 
 def _tapas_fields(config: MateConfig) -> dict[str, Any]:

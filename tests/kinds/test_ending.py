@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mate_cli.commands import train as command
+from mate_cli.kinds.accuracy import group_rows
 from mate_cli.kinds.cell_selection import score_table
-from mate_cli.kinds.group_rows import group_rows
 from mate_cli.kinds.kind import Report
 from mate_cli.kinds.span_reading import reading_table
 from mate_cli.metrics.shares import lead_text

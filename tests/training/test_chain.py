@@ -134,6 +134,6 @@ def test_a_vocabulary_of_another_model_is_one_line(bert: Path, tmp_path: Path) -
         for name in ("config.json", "model.safetensors"):
             (other / name).write_bytes((bert / name).read_bytes())
         (other / "vocab.txt").write_text("\n".join(changed), encoding="utf-8")
-        with pytest.raises(UserError, match=r"vocabulary .* has \d+ pieces, .* word embeddings have 30522 rows") as caught:
+        with pytest.raises(UserError, match=r"vocabulary .* has \d+ pieces, .* embeddings have 30522 rows") as caught:
             start("backbone=folder", f"backbone.path={other}")
         assert "\n" not in str(caught.value)
