@@ -89,11 +89,11 @@ class QuestionAnswering:
     """The answer to one question on one table, and its official measure.
 
     Attributes:
-        record: ``(question, table, prediction, top)`` to what ``mate predict output=json`` prints.
-        chosen: a prediction to the cells it chooses, and what it says of them or of the statement.
-        is_right: ``(example, prediction, gold values)``, by the official measure of the task.
-        measures: ``(examples, records, gold values)``: the same for all answers of a split, as ``predictions-*.jsonl``
-            holds them, by question id; None: analyses judge the ranked cells themselves.
+        record: from ``(question, table, prediction, top)`` to what ``mate predict output=json`` prints.
+        chosen: from a prediction to its cells and its operator or label.
+        is_right: judge ``(example, prediction, gold values)`` by the official measure of the task.
+        measures: judge ``(examples, records, gold values)``, where records are the lines of ``predictions-*.jsonl`` by
+            question id; None: ``mate analyze`` cannot judge them, or knows them as ranked cells.
     """
 
     record: Callable[[str, Table, Any, int], dict[str, Any]]
@@ -104,13 +104,13 @@ class QuestionAnswering:
 
 @dataclass(frozen=True)
 class HubCard:
-    """What the Hugging Face Hub and its libraries are told about an exported model.
+    """The description of an exported model for the Hugging Face Hub and its libraries.
 
     Attributes:
         pipeline: the Hub's name of the task.
         does, limit: a sentence each: what the model predicts, and what it cannot.
         tapas_class: the class of ``transformers`` that computes the model, or its encoder.
-        tapas_fields: what that class must find in ``config.json`` to predict as our head does.
+        tapas_fields: the fields of ``config.json`` that make that class predict as our head does.
     """
 
     pipeline: str
@@ -122,18 +122,18 @@ class HubCard:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """What tells one kind of task from the others, but for its ``Traits`` (``mate_cli.config.kinds``).
+    """Everything about one kind of task except its ``Traits`` (``mate_cli.config.kinds``).
 
     Attributes:
-        model: the encoder with its head.
-        task: makes the objective: loss, predictions, verdicts, and how examples are chosen and encoded.
-        evaluate: predicts a split, with the baselines it is compared with and their report.
-        card: what Hugging Face is told.
-        next_command: what to do after a training; ``{run}`` stands for the run folder.
+        model: class of the encoder with its head.
+        task: make the objective: choice and encoding of examples, loss, predictions, verdicts.
+        evaluate: predict a split and the baselines; the evaluation reports them.
+        card: description for Hugging Face.
+        next_command: command to suggest after a training; ``{run}`` stands for the run folder.
         answering: how it answers single questions; None: it does not (``Traits.asked``).
-        fixed_shape: whether all its losses have one shape, as XLA devices need; otherwise they depend on the spans,
-            columns or numbers of the batch.
-        pools: whether the head reads the pooled state (``MateConfig.pooling``).
+        fixed_shape: True if the shapes of the loss do not depend on the spans, columns or numbers of a batch, as XLA
+            devices need.
+        pools: True if the head reads the pooled state (``MateConfig.pooling``).
     """
 
     model: type[MatePreTrainedModel]

@@ -1,4 +1,4 @@
-"""The kinds by name: for each of ``mate_cli.config.kinds.KINDS``, the ``KIND`` of the module so called."""
+"""Look up kinds of task: each of ``mate_cli.config.kinds.KINDS`` is the ``KIND`` of the module of its name."""
 
 from __future__ import annotations
 
