@@ -10,7 +10,7 @@ from mate_cli.config.catalogue import LISTED, default_options, options, reproduc
 from mate_cli.config.commands import ROOTS
 from mate_cli.config.schema import Key, find, keys
 from mate_cli.config.user_folder import FLAG, config_dir, take_config_dir
-from mate_cli.runs.records import run_folders
+from mate_cli.runs.find import run_folders
 
 FLAGS = ("--help", "--cfg", f"{FLAG}=", "--package", "--resolve", "--debug", "-m")
 SHELLS = ("bash", "zsh", "fish")

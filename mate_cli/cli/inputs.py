@@ -12,7 +12,7 @@ from typing import Any
 from mate_cli.config.inference import SELECTORS
 from mate_cli.config.paths import cache_folder
 from mate_cli.config.train import TrainConfig
-from mate_cli.runs.records import is_run_folder, run_folders
+from mate_cli.runs.find import is_run_folder, run_folders
 
 
 def missing_inputs(config: Any, unset: Collection[str] = ()) -> list[str]:

@@ -16,8 +16,9 @@ from rich.text import Text
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import unknown_name
 from mate_cli.reporting.grid import terminal_table
+from mate_cli.runs.find import is_run_folder
 from mate_cli.runs.identity import differences
-from mate_cli.runs.records import BrokenRecord, RunRecord, is_run_folder
+from mate_cli.runs.records import BrokenRecord, RunRecord
 from mate_cli.system.errors import UserError
 
 _TOLD_ELSEWHERE = ("name", "paths", "resume", "overwrite", "logger")

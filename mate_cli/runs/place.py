@@ -8,9 +8,10 @@ from pathlib import Path
 from mate_cli.config.plain import to_plain
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.data import data_hash
+from mate_cli.runs.find import run_folders
 from mate_cli.runs.identity import Identity, differences, identity_of
 from mate_cli.runs.parent import starting_weights
-from mate_cli.runs.records import RunRecord, read_run, run_folders
+from mate_cli.runs.records import RunRecord, read_run
 from mate_cli.system.errors import UserError
 
 _NEAREST = 2

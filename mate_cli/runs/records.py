@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +17,11 @@ from typing import Any
 
 import yaml
 
+from mate_cli.runs.find import run_folders
 from mate_cli.runs.identity import Identity, config_hash, recorded_identity
 from mate_cli.runs.provenance import code_version
 from mate_cli.system.errors import UserError
 
-# A folder with one of these is a run folder; the folders of a pipeline's answers have neither.
-_MARKS = ("config.yaml", "status.json")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _RENAMED = {"task": {"reader": "format"}}
@@ -169,19 +168,6 @@ def read_runs(folder: Path) -> tuple[list[RunRecord], list[BrokenRecord]]:
         except UserError as error:
             broken.append(BrokenRecord(path, str(error)))
     return runs, broken
-
-
-def run_folders(folder: Path) -> Iterator[Path]:
-    """Every run folder below ``folder``, in order, but none inside another or behind a link."""
-    for root, names, files in os.walk(folder):
-        if any(mark in files for mark in _MARKS):
-            yield Path(root)
-            names.clear()
-        names.sort()
-
-
-def is_run_folder(path: Path) -> bool:
-    return any((path / mark).is_file() for mark in _MARKS)
 
 
 def read_run(path: Path) -> RunRecord:
