@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def run(config: ReproduceConfig) -> None:
-    """Show the plan, carry it out, print and write what came of it.
+    """Show the plan, carry it out, print and write the results.
 
     Raises:
-        UserError: there is no such table, the command line has mistakes, or steps failed.
+        UserError: no such table, mistakes in the command line, or failed steps.
     """
     from rich.console import Console
 
@@ -43,15 +43,14 @@ def run(config: ReproduceConfig) -> None:
 
 
 def _backbone_words() -> list[str]:
-    """What was typed of the backbone; it goes to the first training of each chain as it is."""
+    """Return the backbone arguments as typed; they go to the first training of each chain."""
     import sys
 
     return [word for word in sys.argv[2:] if word.partition("=")[0].partition(".")[0] == "backbone"]
 
 
 def _show_plan(steps: Sequence[Step], ledger: Ledger, console: Console) -> None:
-    from mate_cli.reproduction.plan import plan
-    from mate_cli.reproduction.plan_report import plan_summary, plan_table
+    from mate_cli.reproduction.plan import plan, plan_summary, plan_table
 
     planned = plan(steps, ledger)
     if planned:
@@ -63,7 +62,7 @@ def _show_plan(steps: Sequence[Step], ledger: Ledger, console: Console) -> None:
 def _carry_out(
     experiments: Sequence[Experiment], steps: Sequence[Step], ledger: Ledger, console: Console
 ) -> dict[Step, str]:
-    """All that is missing; then, of each row, what only its median run is taken through."""
+    """Run the missing steps; then, for each row, the steps of its median run alone."""
     from mate_cli.reproduction.carry_out import carry_out, check_weights
     from mate_cli.reproduction.outcome import median_steps
 
@@ -79,9 +78,15 @@ def _carry_out(
 def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
     from pathlib import Path
 
-    from mate_cli.reproduction.figures import draw
     from mate_cli.reproduction.outcome import outcome
-    from mate_cli.reproduction.report import agreement_table, caption_of, outcome_tables, rank_lines, write_outcome
+    from mate_cli.reproduction.report import (
+        agreement_table,
+        caption_of,
+        draw_experiment,
+        outcome_tables,
+        rank_lines,
+        write_outcome,
+    )
 
     folder, found = Path(ledger.config.to), outcome(experiment, ledger)
     caption = caption_of(found, ledger)
@@ -93,6 +98,6 @@ def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
     order = agreement_table(found)
     if order is not None:
         console.print(order)
-    figures = draw(experiment, ledger, folder)
+    figures = draw_experiment(experiment, ledger, folder)
     names = [*write_outcome(found, caption, figures, folder), *(figure.name for figure in figures)]
     console.print(f"{folder}: {', '.join(names)}", highlight=False, markup=False)

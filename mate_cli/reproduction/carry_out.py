@@ -1,16 +1,21 @@
-"""Takes the steps that are missing, one after the other; what fails costs only what needs it."""
+"""Run the missing steps one after the other, each in its own process; a failure costs its dependents only."""
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from mate_cli.reproduction.children import last_words, run_child
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Step, Training
 from mate_cli.system.errors import TRY_AGAIN, UserError
+from mate_cli.system.stopping import SWEPT
 from mate_cli.training.starting_model import weights_folder
 
 Run = Callable[[Sequence[str], Path], int]
@@ -19,35 +24,82 @@ Tell = Callable[[str], None]
 _POLL = 5.0  # seconds between looks at a run of another process
 
 
+def run_child(words: Sequence[str], log: Path) -> int:
+    """Run ``mate WORDS`` with its output in ``log`` and return its exit code; memory and devices are free afterwards.
+
+    The child has its own session: Ctrl-C reaches this process alone, which passes each on once, so that a training
+    saves its state. A child whose parent has died stops as well.
+
+    Raises:
+        KeyboardInterrupt: this process was asked to stop; the child has ended.
+    """
+    root = str(Path(__file__).resolve().parents[2])  # this code, even if it is not installed
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mate_cli", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": path, SWEPT: "1"},
+            start_new_session=True,
+        )
+        return _wait(process)
+
+
+def _wait(process: subprocess.Popen[Any]) -> int:
+    interrupt: KeyboardInterrupt | None = None
+    while True:
+        try:
+            code = process.wait()
+            break
+        except KeyboardInterrupt as error:
+            interrupt = error
+            process.send_signal(signal.SIGINT)
+    if interrupt is not None:
+        raise interrupt
+    return code
+
+
+def last_words(log: Path) -> str:
+    """Return the error line of a child's output, else its last line."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return errors[0] if errors else next((line for line in reversed(lines) if line.strip()), "no output")
+
+
 def carry_out(steps: Iterable[Step], ledger: Ledger, tell: Tell, run: Run = run_child) -> dict[Step, str]:
-    """Take every step that is not done, and with ``again`` the others too.
+    """Run every step that is not done, with ``again`` every step.
 
     Args:
-        steps: each after what it needs; tell: takes a line on the way; run: as ``run_child``.
+        steps: in an order in which each follows the steps that it needs.
+        tell: takes a line of progress.
+        run: runs a command, as ``run_child`` does.
 
     Returns:
-        why a step failed, for those that did; what the command line leaves out is no failure.
+        the reason of each failure; steps that the command line leaves out are no failures.
     """
     failures: dict[Step, str] = {}
-    left = [step for step in steps if ledger.config.again or step.result(ledger) is None]
-    left = [step for step in left if step.hindrance(ledger) is None]
-    for number, step in enumerate(left, 1):
-        reason = next((f"not taken, it needs: {need.title}" for need in step.needs if need in failures), None)
+    missing = [step for step in steps if ledger.config.again or step.result(ledger) is None]
+    missing = [step for step in missing if step.hindrance(ledger) is None]
+    for number, step in enumerate(missing, 1):
+        reason = next((f"skipped, because it needs: {need.title}" for need in step.needs if need in failures), None)
         if reason is None:
-            tell(f"[{number}/{len(left)}] {step.title}")
-            reason = _take(step, ledger, tell, run)
+            tell(f"[{number}/{len(missing)}] {step.title}")
+            reason = _run_step(step, ledger, tell, run)
         if reason is not None:
             failures[step] = reason
-            tell(f"[{number}/{len(left)}] {step.title}: {reason}")
+            tell(f"[{number}/{len(missing)}] {step.title}: {reason}")
     return failures
 
 
-def _take(step: Step, ledger: Ledger, tell: Tell, run: Run) -> str | None:
-    """Take one step; says why where it failed."""
+def _run_step(step: Step, ledger: Ledger, tell: Tell, run: Run) -> str | None:
+    """Run one step; return the reason of its failure, or None."""
     log, code = log_file(step, ledger), TRY_AGAIN
     while code == TRY_AGAIN:
         while step.state(ledger) == "running":
-            tell(f"{step.title}: another process is at it; waiting")
+            tell(f"{step.title}: running in another process; waiting")
             time.sleep(_POLL)
             ledger.refresh()
         if step.result(ledger) is not None and not ledger.config.again:
@@ -55,15 +107,15 @@ def _take(step: Step, ledger: Ledger, tell: Tell, run: Run) -> str | None:
         code = run(step.words(ledger, ledger.config.again), log)
         ledger.refresh()
     if code:
-        return f"{last_words(log)} (exit code {code}; all of it: {log})"
+        return f"{last_words(log)} (exit code {code}; log: {log})"
     return None if step.result(ledger) is not None else f"it ended without a result; see {log}"
 
 
 def check_weights(steps: Iterable[Step], ledger: Ledger) -> None:
-    """Look for the weights that the trainings to come start from.
+    """Look for the weights that the missing trainings start from.
 
     Raises:
-        UserError: they are not here; says how to get them.
+        UserError: there are none; says how to get them.
     """
     for step in steps:
         if not isinstance(step, Training) or step.parent is not None:
@@ -73,7 +125,7 @@ def check_weights(steps: Iterable[Step], ledger: Ledger) -> None:
 
 
 def log_file(step: Step, ledger: Ledger) -> Path:
-    """Where a step's output goes."""
+    """Return the file for a step's output."""
     name = re.sub(r"[^\w=.]+", "-", step.title).strip("-")
     return ledger.runs / "reproduce" / "logs" / f"{name}.log"
 
@@ -85,4 +137,4 @@ def raise_failures(failures: dict[Step, str]) -> None:
     """
     if failures:
         steps = "step" if len(failures) == 1 else "steps"
-        raise UserError(f"{len(failures)} {steps} failed; the lines above say why", exit_code=1)
+        raise UserError(f"{len(failures)} {steps} failed; see the lines above", exit_code=1)

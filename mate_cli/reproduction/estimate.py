@@ -1,4 +1,4 @@
-"""What a training will cost: as much as its like did, else at most what its words say."""
+"""Estimate the cost of a training from a run of the same settings, else an upper limit from its configuration."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from mate_cli.training.starting_model import encoding_model, weights_folder
 class Estimate:
     """
     Attributes:
-        seconds, flops: None where nothing is known.
-        at_most: whether they are limits, for inputs of full length, and not what a run of the same kind took.
+        seconds, flops: None if unknown.
+        at_most: they are limits for inputs of full length, not the cost of a run of the same settings.
     """
 
     seconds: float | None = None
@@ -34,7 +34,7 @@ class Estimate:
 
 
 def estimate(step: Step, ledger: Ledger) -> Estimate:
-    """Of a training; other steps are short beside it, and nothing is said of them."""
+    """Estimate the cost of a training; other steps take little time beside it and have no estimate."""
     if not isinstance(step, Training):
         return Estimate()
     like = ledger.like(step)
@@ -47,7 +47,7 @@ def estimate(step: Step, ledger: Ledger) -> Estimate:
     try:
         flops = _most_flops(config, ledger.training_config(first))
         devices = resolve_devices(config.hardware)
-    except UserError:  # weights or devices are not here: the training itself says so
+    except UserError:  # weights or devices are missing: the training reports it
         return Estimate()
     if flops is None or devices.accelerator != "cpu":
         return Estimate(None, flops, at_most=True)
@@ -55,13 +55,13 @@ def estimate(step: Step, ledger: Ledger) -> Estimate:
 
 
 def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
-    """FLOPs of a training on inputs of full length; None where the number of its examples is not known.
+    """Return the FLOPs of a training on inputs of full length; None if the number of examples is unknown.
 
     Args:
-        first: the training that begins the chain, whose backbone is the encoder of all of them.
+        first: first training of the chain, whose backbone is the encoder of all.
 
     Raises:
-        UserError: the weights are not here.
+        UserError: the weights are missing.
     """
     schedule, backbone = active_schedule(config), first.backbone
     if backbone.source == "random":
@@ -76,7 +76,7 @@ def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
 
 
 def _flops_per_token(encoder: MateConfig) -> int:
-    """6 for each weight of the encoder's linear layers (``training.cost.training_flops``); heads are small."""
+    """Count 6 FLOPs for each weight of the encoder's linear layers (``training.cost.training_flops``), not heads."""
     width = encoder.hidden_size
     layer = 4 * width**2 + 2 * width * encoder.intermediate_size
     return 6 * (encoder.num_hidden_layers * layer + width**2)
@@ -84,7 +84,7 @@ def _flops_per_token(encoder: MateConfig) -> int:
 
 @cache
 def _questions(data_format: str, data_dir: str | None) -> int | None:
-    """About how many questions there are to train on, by a look at their file alone; None where that does not tell."""
+    """Estimate the number of training questions from their file alone; None if it does not tell."""
     if data_format not in FORMATS or data_dir is None:
         return None
     try:
@@ -94,11 +94,11 @@ def _questions(data_format: str, data_dir: str | None) -> int | None:
     except (UserError, KeyError, OSError, ValueError):
         return None
     if isinstance(plain, dict):  # TabFact's: table -> statements, labels, caption
-        return sum(len(own[0]) for own in plain.values())
+        return sum(len(entry[0]) for entry in plain.values())
     return len(plain)
 
 
 @cache
 def _cpu_rate(precision: str) -> float:
-    """Seconds of a FLOP."""
+    """Return the seconds per FLOP."""
     return seconds_on_cpu(1.0, precision)

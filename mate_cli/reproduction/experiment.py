@@ -1,26 +1,26 @@
-"""One table or figure of the paper as ``reproduce/NAME.yaml`` describes it.
+"""A table or figure of the paper as described by ``reproduce/NAME.yaml``.
 
 ::
 
-    # the first line is for people who look for it
+    # one line that says what it is
     title: what it shows
-    label: its name in the paper's source
-    unit: percent (values between 0 and 1 shown as per cent) | number | count
-    reference: the row that the others are held against
+    label: its name in the paper
+    unit: percent (values between 0 and 1, shown in per cent) | number | count
+    reference: row that the others are compared with
     note: what to know when reading it
-    figure: the picture to draw
+    figure: picture to draw
     columns:
-      NAME: {of: SOURCE, metric: WHERE.IN.THE.RESULT, median_run_of: another column}
+      NAME: {of: SOURCE, metric: PLACE.IN.THE.RESULT, median_run_of: another column}
     rows:
       NAME:
-        SOURCE: how its result comes about
-        metric: further WHERE.IN.THE.RESULT
-        paper: a value or VALUE±ERROR for each column, - where there is none
+        SOURCE: how to get its result
+        metric: rest of the PLACE.IN.THE.RESULT
+        paper: a value or VALUE±ERROR for each column, - for none
         note: ...
 
-A source is a list of trainings, each of which starts from the one before it (``[task=mlm model=sat, task=hybridqa
-model=sat]``), or one of ``{selector: TRAININGS, reader: TRAININGS}``, ``{statistics: TASK}``, ``{bench: {SCHEDULE:
-WORDS}}``, ``{flow: TRAININGS}``; a table's ``sources`` are those of all its rows.
+A source is a list of trainings, each starting from the one before (``[task=mlm model=sat, task=hybridqa model=sat]``),
+or one of ``{selector: TRAININGS, reader: TRAININGS}``, ``{statistics: TASK}``, ``{bench: {SCHEDULE: WORDS}}``, ``{flow:
+TRAININGS}``. A table's ``sources`` are those of all its rows.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError
 
 UNITS = {"percent": 1, "number": 2, "count": 0}
-"""What the values are, with the digits behind the point."""
+"""Units of values, with the number of decimals."""
 
 FIGURES = ("heads", "buckets", "figure4-time", "figure5-flops", "figure6-memory")
 
 
 @dataclass(frozen=True)
 class Trainings:
-    """Trainings, each by its words; each but the first starts from the one before it."""
+    """Trainings, each by its arguments and starting from the one before."""
 
     words: tuple[str, ...]
 
@@ -66,7 +66,7 @@ class DataOf:
 
 @dataclass(frozen=True)
 class Measured:
-    """``mate bench`` with the words of each schedule; those of ``default`` where it has none."""
+    """``mate bench`` with arguments by schedule; ``default`` is for all others."""
 
     words: tuple[tuple[str, str], ...]
 
@@ -95,8 +95,8 @@ class PublishedValue:
 class TableColumn:
     """
     Attributes:
-        metric: where in the source's result the value stands; of trained sources, it begins with the split.
-        median_run_of: the column whose median decides which seed's value this is; None: the median of all seeds.
+        metric: place of the value in the source's result; that of trained sources begins with the split.
+        median_run_of: take the seed with the median of this column; None for the median of all seeds.
     """
 
     name: str
@@ -107,10 +107,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Row:
-    """
-    Attributes:
-        paper: column -> what the paper has there.
-    """
+    """``paper``: the paper's values by column."""
 
     name: str
     sources: Mapping[str, Source]
@@ -119,7 +116,7 @@ class Row:
     note: str
 
     def path(self, column: TableColumn) -> str:
-        """Where in the column's source the value of this row stands."""
+        """Return the place of this row's value in the result of the column's source."""
         return ".".join(part for part in (column.metric, self.metric) if part)
 
 
@@ -137,12 +134,11 @@ class Experiment:
 
     @property
     def decimals(self) -> int:
-        """Digits behind the point."""
         return UNITS[self.unit]
 
 
 def chosen_experiments(what: str) -> list[Experiment]:
-    """One by its name, or ``all`` of them.
+    """Read one experiment by its name, or ``all`` of them.
 
     Raises:
         UserError: there is no such table or figure.
@@ -155,38 +151,36 @@ def chosen_experiments(what: str) -> list[Experiment]:
 
 
 def read_experiment(file: Path) -> Experiment:
-    """The description in a file of ours; a mistake in it is a ``ValueError``."""
+    """Read a description; a mistake in it is a ``ValueError``, because the files ship with mate."""
     plain = yaml.safe_load(file.read_text(encoding="utf-8"))
     known = {"title", "label", "unit", "reference", "note", "figure", "columns", "rows", "sources"}
     if unknown := set(plain) - known:
         raise ValueError(f"{file}: {sorted(unknown)}")
-    columns = {name: _column(name, own) for name, own in plain.get("columns", {}).items()}
-    shared = {name: _source(own) for name, own in plain.get("sources", {}).items()}
+    columns = {
+        name: TableColumn(name, column["of"], column.get("metric", ""), column.get("median_run_of"))
+        for name, column in plain.get("columns", {}).items()
+    }
+    shared = {name: _source(source) for name, source in plain.get("sources", {}).items()}
     return Experiment(
-        file.stem,
-        plain["title"],
-        plain["label"],
-        _one_of(plain.get("unit", "percent"), UNITS),
-        plain.get("reference"),
-        plain.get("note", ""),
-        _one_of(plain["figure"], FIGURES) if "figure" in plain else None,
-        columns,
-        {name: _row(name, own or {}, shared, columns) for name, own in plain.get("rows", {}).items()},
+        name=file.stem,
+        title=plain["title"],
+        label=plain["label"],
+        unit=_one_of(plain.get("unit", "percent"), UNITS),
+        reference=plain.get("reference"),
+        note=plain.get("note", ""),
+        figure=_one_of(plain["figure"], FIGURES) if "figure" in plain else None,
+        columns=columns,
+        rows={name: _row(name, row or {}, shared, columns) for name, row in plain.get("rows", {}).items()},
     )
 
 
-def _column(name: str, plain: Mapping[str, str]) -> TableColumn:
-    return TableColumn(name, plain["of"], plain.get("metric", ""), plain.get("median_run_of"))
-
-
 def _row(name: str, plain: Mapping[str, Any], shared: Mapping[str, Source], columns: Mapping[str, TableColumn]) -> Row:
-    own = {key: _source(value) for key, value in plain.items() if key not in ("metric", "paper", "note")}
-    if unused := own.keys() - {column.source for column in columns.values()}:
+    sources = {key: _source(value) for key, value in plain.items() if key not in ("metric", "paper", "note")}
+    if unused := sources.keys() - {column.source for column in columns.values()}:
         raise ValueError(f"{name}: no column is of {sorted(unused)}")
-    paper = plain.get("paper", ["-"] * len(columns))
-    values = dict(zip(columns, map(_published, paper), strict=True))
-    known = {column: value for column, value in values.items() if value is not None}
-    return Row(name, {**shared, **own}, plain.get("metric", ""), known, plain.get("note", ""))
+    values = dict(zip(columns, map(_published, plain.get("paper", ["-"] * len(columns))), strict=True))
+    paper = {column: value for column, value in values.items() if value is not None}
+    return Row(name, {**shared, **sources}, plain.get("metric", ""), paper, plain.get("note", ""))
 
 
 def _source(plain: Any) -> Source:

@@ -1,11 +1,11 @@
-"""What is there already, and how a training of the paper is written here: which words, which data, which run."""
+"""The ledger: the run, the command and the data that belong to a training of the paper."""
 
 from __future__ import annotations
 
 import functools
 import shlex
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from mate_cli.config.plain import to_plain
 from mate_cli.config.reproduce import DataConfig, ReproduceConfig
 from mate_cli.config.task import TaskConfig, settle_schedule
 from mate_cli.config.train import TrainConfig
-from mate_cli.reproduction.chain import Chain
 from mate_cli.runs.data import data_hash
 from mate_cli.runs.identity import Identity, differences, identity_of
 from mate_cli.runs.parent import starting_weights, weights_hash
@@ -29,17 +28,36 @@ from mate_cli.tables.data_folder import data_folder
 _SAMPLE = TaskConfig(name="sample", format="sample")
 _COSTS_NOTHING = {"seed", "weights", "backbone.path"}
 """Settings that change neither the time nor the FLOPs of a training."""
-_OF_SAMPLE = "hybridqa"  # whose layout the sample has; the others are below it, under their names
+_OF_SAMPLE = "hybridqa"  # The sample has its layout; the others are in folders below, under their names.
+
+
+@dataclass(frozen=True)
+class Chain:
+    """``mate train`` with the arguments ``of``, from the backbone or from the best model of ``parent``."""
+
+    of: str
+    parent: Chain | None
+    seed: int
+
+    @property
+    def chain(self) -> str:
+        """The options that the arguments choose, those of the parents first."""
+        options = " ".join(word.partition("=")[2] for word in self.of.split())
+        return options if self.parent is None else f"{self.parent.chain} > {options}"
+
+    @property
+    def title(self) -> str:
+        return f"train {self.chain}, seed {self.seed}"
 
 
 class Ledger:
-    """The runs that there are, and what the command line says of those to come.
+    """The existing runs, and the commands of those to come.
 
     Args:
-        backbone_words: as they were typed; they go to the trainings that start a chain.
+        backbone_words: arguments for the trainings that start a chain, as typed.
 
     Raises:
-        UserError: mistakes in the words that go to every training.
+        UserError: mistakes in the arguments for every training.
     """
 
     def __init__(self, config: ReproduceConfig, backbone_words: Sequence[str] = ()) -> None:
@@ -49,35 +67,35 @@ class Ledger:
         self._backbone = tuple(backbone_words)
         self._further = tuple(shlex.split(config.words or ""))
         self._records: list[RunRecord] = []
-        self._found: dict[Chain, RunRecord | None] = {}
-        if found := _mistakes((*self._backbone, *self._further)):
-            raise UserError("\n".join(found))
+        self._runs: dict[Chain, RunRecord | None] = {}
+        if mistakes := _mistakes((*self._backbone, *self._further)):
+            raise UserError("\n".join(mistakes))
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the run folders, as they are now."""
+        """Read the run folders again."""
         self._records, self.broken = read_runs(self.runs)
-        self._found.clear()
+        self._runs.clear()
 
     def record(self, training: Chain) -> RunRecord | None:
-        """The run that is this training, finished or not; None where there is none."""
-        if training not in self._found:
-            self._found[training] = self._find(training)
-        return self._found[training]
+        """Return the run of this training, finished or not; None if there is none."""
+        if training not in self._runs:
+            self._runs[training] = self._find(training)
+        return self._runs[training]
 
     def done(self, training: Chain) -> RunRecord | None:
-        """The run that is this training, where it is finished."""
-        found = self.record(training)
-        return found if found is not None and found.state == "done" else None
+        """Return the run of this training if it is finished."""
+        run = self.record(training)
+        return run if run is not None and run.state == "done" else None
 
     def like(self, training: Chain) -> RunRecord | None:
-        """A finished run of the same settings with any seed, or parent: what such a training costs."""
+        """Return a finished run of the same settings with any seed or parent, which costs as much."""
         identity = self._identity(training, None)
         done = (run for run in self._records if run.state == "done" and run.tokens)
         return next((run for run in done if differences(run.identity, identity).keys() <= _COSTS_NOTHING), None)
 
     def words(self, training: Chain) -> list[str]:
-        """What ``mate train`` is to be told; of a training that starts from another, that one must be done."""
+        """Return the arguments of ``mate train``; the parent of the training must be done."""
         config, start = self.training_config(training), self._backbone
         if training.parent is not None:
             parent = self.done(training.parent)
@@ -90,18 +108,17 @@ class Ledger:
         return [*words, *self._further]
 
     def training_config(self, training: Chain) -> TrainConfig:
-        """The configuration of a training; where it starts from another, without the path of that."""
-        own = training.of.split()
+        """Return the configuration of a training, without the path of its parent."""
         start = list(self._backbone) if training.parent is None else ["backbone=run", "backbone.path=PARENT"]
-        config = _composed((*own, *start, *self._further))
-        schedule = f"{self.config.schedule}_{config.model.name}"  # a model's own, as mlm's paper_linformer
+        config = _composed((*training.of.split(), *start, *self._further))
+        schedule = f"{self.config.schedule}_{config.model.name}"  # of one model, such as mlm's paper_linformer
         if schedule not in config.task.schedules:
             schedule = self.config.schedule
         data_dir = self.data_dir(data_key(config.task.format))
         return settle_schedule(replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir))
 
     def data_dir(self, key: str) -> str | None:
-        """The folder of the data that ``data.KEY`` names; with ``schedule=smoke`` the sample's; None without either."""
+        """Return the folder ``data.KEY``, else the sample's with ``schedule=smoke``, else None."""
         given: str | None = getattr(self.config.data, key)
         if given is not None or self.config.schedule != "smoke":
             return given
@@ -113,7 +130,7 @@ class Ledger:
 
     @property
     def uses_sample(self) -> bool:
-        """Whether generated data stands in for any of the paper's."""
+        """Whether generated data replaces some of the paper's."""
         return self.config.schedule == "smoke" and None in to_plain(self.config.data).values()
 
     @property
@@ -121,7 +138,7 @@ class Ledger:
         return self._backbone
 
     def lacks_parent(self, training: Chain) -> bool:
-        """Whether it is about a pre-training, and starts without one."""
+        """Say whether the training is an ablation of a pre-training that it starts without."""
         ablation = self.training_config(training).ablation
         return training.parent is None and bool(ablation.parent_heads or ablation.parent_kind)
 

@@ -1,4 +1,4 @@
-"""Ours beside the paper's: what the runs of each row say, and whether the rows come in the paper's order."""
+"""Compare our values with the paper's: by row and column, and the order of the rows."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from mate_cli.runs.records import value_at
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of the paper under one column: our values beside the published one.
+    """Our values and the published one for a row and a column.
 
     Attributes:
-        by_seed: our values, in the paper's unit; of a median run, its own alone.
-        from_median_run: whether it is the value of one run that another column chose.
+        by_seed: our values in the paper's unit; of a median run that of its seed alone.
+        from_median_run: the value is that of one run, chosen by another column.
     """
 
     by_seed: Mapping[int, float]
@@ -45,17 +45,13 @@ class Comparison:
 
     @property
     def difference(self) -> float | None:
-        """Our median less the paper's value."""
+        """Our median minus the paper's value."""
         return None if self.ours is None or self.published is None else self.ours.median - self.published.value
 
 
 @dataclass(frozen=True)
 class OutcomeRow:
-    """
-    Attributes:
-        codes: the versions of the code behind its runs; more than one make them hard to compare.
-        states: of its trainings, how many are in which state.
-    """
+    """``codes``: the versions of the code of its runs; several make them hard to compare."""
 
     row: Row
     cells: Mapping[str, Comparison]
@@ -68,11 +64,12 @@ class OutcomeRow:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a column's order of rows compares with the paper's.
+    """Agreement of a column's order of rows with the paper's.
 
     Attributes:
-        rank_correlation: Spearman's, over the rows that both have; None where it says nothing.
-        contrasts: row -> the reference row less that row.
+        rows: number of rows that both have.
+        rank_correlation: Spearman's over these rows; None if it is undefined.
+        contrasts: the reference row minus each other row.
     """
 
     rows: int
@@ -88,18 +85,18 @@ class Outcome:
     @property
     def is_trained(self) -> bool:
         """Whether its values depend on seeds."""
-        sources = [source for own in self.rows for source in own.row.sources.values()]
+        sources = [source for entry in self.rows for source in entry.row.sources.values()]
         return any(isinstance(source, Trainings | Stages | FlowOf) for source in sources)
 
     @cached_property
     def agreement(self) -> dict[str, Agreement]:
-        """By column, where rows are comparable: those of sizes are not."""
+        """Agreement by column; none for counts, whose rows are not comparable."""
         if self.experiment.unit == "count":
             return {}
         return {name: self._agreement(name) for name in self.experiment.columns}
 
     def _agreement(self, column: str) -> Agreement:
-        cells = {own.row.name: own.cells[column] for own in self.rows}
+        cells = {entry.row.name: entry.cells[column] for entry in self.rows}
         both = [cell for cell in cells.values() if cell.ours is not None and cell.published is not None]
         ours, theirs = [c.ours.median for c in both if c.ours], [c.published.value for c in both if c.published]
         return Agreement(len(both), rank_correlation(ours, theirs), dict(self._contrasts(cells)))
@@ -110,34 +107,32 @@ class Outcome:
             return
         for name, cell in cells.items():
             if cell is not reference and cell.published is not None:
-                theirs = reference.published.value - cell.published.value
-                found = contrast(reference.by_seed, cell.by_seed, theirs)
-                if found is not None:
-                    yield name, found
+                published = reference.published.value - cell.published.value
+                difference = contrast(reference.by_seed, cell.by_seed, published)
+                if difference is not None:
+                    yield name, difference
 
 
 def outcome(experiment: Experiment, ledger: Ledger) -> Outcome:
-    """A table as far as its runs are there."""
+    """Fill a table with the results of the existing runs."""
     rows = []
     for row in chosen_rows(experiment, ledger.config.only):
-        cells: dict[str, Comparison] = {}
-        for column in experiment.columns.values():
-            cells[column.name] = _cell(experiment, row, column, ledger)
+        cells = {column.name: _cell(experiment, row, column, ledger) for column in experiment.columns.values()}
         rows.append(OutcomeRow(row, cells, _codes(experiment, row, ledger)))
     return Outcome(experiment, tuple(rows))
 
 
 def median_steps(experiments: Sequence[Experiment], ledger: Ledger) -> list[Step]:
-    """The steps that only the run with the median score is taken through, of those runs that are there."""
-    found: dict[Step, None] = {}
+    """List the steps of median runs alone, as far as their runs exist."""
+    steps: dict[Step, None] = {}
     for experiment in experiments:
         for row in chosen_rows(experiment, ledger.config.only):
             for column in experiment.columns.values():
                 seed = _chosen_seed(experiment, row, column, ledger)
                 if column.median_run_of is not None and seed is not None:
-                    last = steps_of(row.sources[column.source], column.metric, seed, ledger.config)
-                    found |= dict.fromkeys(step for own in last for step in closure(own))
-    return list(found)
+                    last_steps = steps_of(row.sources[column.source], column.metric, seed, ledger.config)
+                    steps |= dict.fromkeys(step for last in last_steps for step in closure(last))
+    return list(steps)
 
 
 def _cell(experiment: Experiment, row: Row, column: TableColumn, ledger: Ledger) -> Comparison:
@@ -175,7 +170,7 @@ def _value(experiment: Experiment, row: Row, column: TableColumn, seed: int, led
 
 
 def _readable(source: Source, result: Mapping[str, Any], step: Step, ledger: Ledger) -> Mapping[str, Any]:
-    """A result with its numbers under names, whatever it is of."""
+    """Return a result in a form in which every number has a name."""
     match source:
         case Measured():
             return bench_numbers(result)
@@ -188,27 +183,27 @@ def _readable(source: Source, result: Mapping[str, Any], step: Step, ledger: Led
 
 
 def bench_numbers(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Of ``mate bench``: measure -> model -> exponent, and length -> model -> other model -> times as fast."""
+    """Return exponents by measure and model, and speed-ups by length, model and other model, of ``mate bench``."""
     exponents: dict[str, dict[str, Any]] = {}
-    for found in results["findings"]:
-        for measure, value in found["exponents"].items():
-            exponents.setdefault(measure, {})[found["model"]] = value
+    for finding in results["findings"]:
+        for measure, value in finding["exponents"].items():
+            exponents.setdefault(measure, {})[finding["model"]] = value
     speedups: dict[str, dict[str, Any]] = {}
     for record in results["records"]:
-        ratios = {other: own["median"] for other, own in record.get("speedup", {}).items()}
+        ratios = {other: summary["median"] for other, summary in record.get("speedup", {}).items()}
         speedups.setdefault(str(point_of(record).length), {})[record["model"]] = ratios
     return {"exponents": exponents, "speedups": speedups}
 
 
 def flow_numbers(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Of ``mate analyze analysis=flow``: per cent by the number of the target, and attention over uniform."""
+    """Return shares in per cent by number of the target, and attention over uniform, of an attention flow."""
     uniform, attention = result["uniform"], result.get("attention")
-    found = {"uniform": {str(place): 100 * share for place, share in enumerate(uniform)}}
+    numbers = {"uniform": {str(place): 100 * share for place, share in enumerate(uniform)}}
     if attention is not None:
-        found["attention"] = {str(place): 100 * share for place, share in enumerate(attention)}
+        numbers["attention"] = {str(place): 100 * share for place, share in enumerate(attention)}
         pairs = enumerate(zip(attention, uniform, strict=True))
-        found["ratio"] = {str(place): own / base for place, (own, base) in pairs if base}
-    return found
+        numbers["ratio"] = {str(place): share / base for place, (share, base) in pairs if base}
+    return numbers
 
 
 def _codes(experiment: Experiment, row: Row, ledger: Ledger) -> tuple[str, ...]:

@@ -1,12 +1,17 @@
-"""Which steps the tables need, in the order to take them, what state each is in, and what it costs."""
+"""The plan: the steps that the tables need, in order, with state and cost; as a table and in a few lines."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rich.table import Table as RichTable
+from rich.text import Text
+
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import unknown_name
+from mate_cli.reporting.runs import count, duration
 from mate_cli.reproduction.estimate import Estimate, estimate
 from mate_cli.reproduction.experiment import DataOf, Experiment, FlowOf, Measured, Row, Source, Stages, Trainings
 from mate_cli.reproduction.ledger import Ledger
@@ -14,14 +19,15 @@ from mate_cli.reproduction.steps import Answering, Counting, Flowing, Measuring,
 from mate_cli.system.errors import UserError
 
 _MLM = "task=mlm"
-_ENDS_TRAINING = "dev"  # the split whose scores a training of the paper's tasks ends with
+_ENDS_TRAINING = "dev"  # split that a training of the paper's tasks is scored on
+_NOTHING = "–"
 
 
 @dataclass(frozen=True)
 class Planned:
     """
     Attributes:
-        hindrance: why it is left out; None where it can be taken.
+        hindrance: reason to leave it out; None if it can be run.
     """
 
     step: Step
@@ -31,7 +37,7 @@ class Planned:
 
 
 def chosen_rows(experiment: Experiment, only: str | None) -> list[Row]:
-    """All rows, or the one that is asked for.
+    """Return all rows, or the row ``only``.
 
     Raises:
         UserError: there is no such row.
@@ -44,8 +50,8 @@ def chosen_rows(experiment: Experiment, only: str | None) -> list[Row]:
 
 
 def wanted_steps(experiments: Sequence[Experiment], config: ReproduceConfig) -> list[Step]:
-    """All steps but those of the median runs, each once and after what it needs; one seed after the other."""
-    found = (
+    """List the steps, without those of median runs, each once and after those that it needs, seed by seed."""
+    last_steps = (
         step
         for seed in range(config.seeds)
         for experiment in experiments
@@ -54,14 +60,14 @@ def wanted_steps(experiments: Sequence[Experiment], config: ReproduceConfig) -> 
         if column.median_run_of is None and column.source in row.sources
         for step in steps_of(row.sources[column.source], column.metric, seed, config)
     )
-    return list(dict.fromkeys(step for last in found for step in closure(last)))
+    return list(dict.fromkeys(step for last in last_steps for step in closure(last)))
 
 
 def steps_of(source: Source, metric: str, seed: int, config: ReproduceConfig) -> list[Step]:
-    """The steps whose results together are a source's, for one seed.
+    """Return the steps whose results make up a source, for one seed.
 
     Args:
-        metric: what is wanted of a trained source begins with its split.
+        metric: place of the value in the result; that of a trained source begins with the split.
     """
     split = metric.partition(".")[0] or _ENDS_TRAINING
     match source:
@@ -79,7 +85,7 @@ def steps_of(source: Source, metric: str, seed: int, config: ReproduceConfig) ->
 
 
 def trained(chain: Trainings, seed: int, config: ReproduceConfig) -> Training:
-    """The last training of a chain, with those that it starts from."""
+    """Return the last training of a chain, with those that it starts from."""
     last = None
     for words in chain.words:
         if config.pretrain or not words.startswith(_MLM):
@@ -89,20 +95,72 @@ def trained(chain: Trainings, seed: int, config: ReproduceConfig) -> Training:
 
 
 def closure(step: Step) -> Iterator[Step]:
-    """A step after all that it needs."""
+    """Yield the steps that a step needs, then the step."""
     for need in step.needs:
         yield from closure(need)
     yield step
 
 
 def plan(steps: Iterable[Step], ledger: Ledger) -> list[Planned]:
-    """What there is to do; a step that is done costs nothing."""
-    return [_planned(step, ledger) for step in steps]
+    """Add state and cost to each step; a step that is done costs nothing."""
+    planned = []
+    for step in steps:
+        state = step.state(ledger)
+        hindrance = None if state == "done" else step.hindrance(ledger)
+        cost = Estimate() if hindrance else Estimate(0.0, 0.0) if state == "done" else estimate(step, ledger)
+        planned.append(Planned(step, state, hindrance, cost))
+    return planned
 
 
-def _planned(step: Step, ledger: Ledger) -> Planned:
-    state = step.state(ledger)
-    if state == "done":
-        return Planned(step, state, None, Estimate(0.0, 0.0))
-    hindrance = step.hindrance(ledger)
-    return Planned(step, state, hindrance, Estimate() if hindrance else estimate(step, ledger))
+def plan_table(planned: Sequence[Planned]) -> RichTable:
+    """Make a table with a line for each step, in their order."""
+    table = RichTable(title="plan")
+    for name in ("step", "state"):
+        table.add_column(name, overflow="fold")
+    for name in ("time here", "FLOPs"):
+        table.add_column(name, justify="right")
+    for entry in planned:
+        state = f"left out: {entry.hindrance}" if entry.hindrance else entry.state
+        table.add_row(*map(Text, [entry.step.title, state, *_cost(entry)]))
+    return table
+
+
+def plan_summary(planned: Sequence[Planned], ledger: Ledger) -> list[str]:
+    """Count the steps by state, with the reasons for those left out and the cost of the rest."""
+    left_out = Counter(entry.hindrance for entry in planned if entry.hindrance)
+    lines = [f"left out: {number} of {len(planned)} steps, because {reason}" for reason, number in left_out.items()]
+    states = Counter(entry.state for entry in planned if not entry.hindrance)
+    if states:
+        lines.append(", ".join(f"{number} {state}" for state, number in states.items()))
+    costs = [entry.estimate for entry in planned if entry.state != "done" and not entry.hindrance]
+    known = [cost for cost in costs if cost.seconds is not None]
+    if known:
+        most = "at most" if any(cost.at_most for cost in known) else "about"
+        time, flops = (sum(getattr(cost, name) or 0 for cost in known) for name in ("seconds", "flops"))
+        others = f", and {len(costs) - len(known)} steps of unknown cost" if len(costs) > len(known) else ""
+        lines.append(f"to do: {most} {duration(time)}, {count(flops)}FLOP{others}")
+    if ledger.uses_sample:
+        lines.append("data: the generated sample, except for data.NAME=FOLDER")
+    return lines
+
+
+def circumstances(ledger: Ledger) -> str:
+    """Say how our runs differ from the paper's."""
+    config = ledger.config
+    backbone = "the tasks' own backbones" if config.backbone is None else f"backbone={config.backbone.name}"
+    parts = [f"schedule={config.schedule}", backbone]
+    if not config.pretrain:
+        parts.append("no pre-training on tables")
+    if ledger.uses_sample:
+        parts.append("the generated sample in place of data that is not set")
+    if config.words:
+        parts.append(config.words)
+    return ", ".join(parts)
+
+
+def _cost(entry: Planned) -> tuple[str, str]:
+    cost = entry.estimate
+    if entry.state == "done" or cost.flops is None:
+        return ("", "") if entry.state == "done" else (_NOTHING, _NOTHING)
+    most = "≤ " if cost.at_most else "≈ "
+    return _NOTHING if cost.seconds is None else most + duration(cost.seconds), most + count(cost.flops)

@@ -1,4 +1,4 @@
-"""A reproduced table beside the paper's: for the terminal, as Markdown, LaTeX and CSV."""
+"""A reproduced table beside the paper's, for the terminal and as Markdown, LaTeX, CSV and pictures."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from rich.text import Text
 from tabulate import tabulate
 
 from mate_cli.metrics.statistics import Contrast
+from mate_cli.reporting.bench_figures import draw_figures
 from mate_cli.reporting.grid import markdown_table
+from mate_cli.reporting.pictures import PICTURES, draw_picture
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Comparison, Outcome, OutcomeRow
-from mate_cli.reproduction.plan_report import circumstances
+from mate_cli.reproduction.plan import circumstances
+from mate_cli.reproduction.steps import Measuring
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
 
 _NOTHING = "–"
 _MIXED = "†"
-_AT_ONCE = 6  # columns that a terminal has room for
-_AGREEMENT = ("column", "row", "reference less row, paper", "ours", "95% over seeds", "n", "sign")
+_AT_ONCE = 6  # columns that fit into a terminal
+_AGREEMENT = ("column", "row", "reference minus row, paper", "ours", "95% over seeds", "n", "sign")
 
 _CSV = ("row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code")
 
@@ -33,7 +36,7 @@ Grid = list[list[str]]
 
 
 def outcome_tables(outcome: Outcome) -> Iterator[RichTable]:
-    """The rows, each with ours, the paper's and the difference below each other; of many columns, several tables."""
+    """Yield tables of the rows, each with our values, the paper's and the difference; many columns need several."""
     lead = 3 if outcome.is_trained else 2
     grid = outcome_grid(outcome)
     for start in range(lead, len(grid[0]), _AT_ONCE):
@@ -49,7 +52,7 @@ def outcome_tables(outcome: Outcome) -> Iterator[RichTable]:
 
 
 def agreement_table(outcome: Outcome) -> RichTable | None:
-    """Whether the order of the rows is the paper's; None where nothing can be said."""
+    """Compare the order of the rows with the paper's; None if there is nothing to compare."""
     rows = list(_agreement_rows(outcome))
     if not rows:
         return None
@@ -62,32 +65,52 @@ def agreement_table(outcome: Outcome) -> RichTable | None:
 
 
 def rank_lines(outcome: Outcome) -> list[str]:
-    """One line for each column whose order can be compared."""
+    """Return a line for each column whose order can be compared."""
     return [
-        f"{name}: rank correlation with the paper {own.rank_correlation:+.2f} over {own.rows} rows"
-        for name, own in outcome.agreement.items()
-        if own.rank_correlation is not None
+        f"{name}: rank correlation with the paper {agreement.rank_correlation:+.2f} over {agreement.rows} rows"
+        for name, agreement in outcome.agreement.items()
+        if agreement.rank_correlation is not None
     ]
 
 
 def write_outcome(outcome: Outcome, caption: str, figures: Sequence[Path], folder: Path) -> list[str]:
-    """``NAME.md``, ``NAME.tex`` and ``NAME.csv``; returns the names of those written.
+    """Write ``NAME.md``, ``NAME.tex`` and ``NAME.csv``; return the names of the files written.
 
     Raises:
         UserError: the folder cannot be written.
     """
     name = outcome.experiment.name
-    written = {f"{name}.md": outcome_markdown(outcome, caption, figures)}
+    texts = {f"{name}.md": outcome_markdown(outcome, caption, figures)}
     if outcome.rows:
-        written |= {f"{name}.tex": outcome_latex(outcome, caption), f"{name}.csv": outcome_csv(outcome)}
+        texts |= {f"{name}.tex": outcome_latex(outcome, caption), f"{name}.csv": outcome_csv(outcome)}
     with written_to(folder):
-        for file, text in written.items():
+        for file, text in texts.items():
             write_text(folder / file, text)
-    return list(written)
+    return list(texts)
+
+
+def draw_experiment(experiment: Experiment, ledger: Ledger, folder: Path) -> list[Path]:
+    """Draw the pictures of a figure as PNG files; none for a table, or for a bench without results.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    name = experiment.figure
+    if name is None:
+        return []
+    with written_to(folder):
+        if name in PICTURES:
+            file = folder / f"{experiment.name}.png"
+            draw_picture(name, file)
+            return [file]
+        sources = {source for row in experiment.rows.values() for source in row.sources.values()}
+        steps = {Measuring(source.of(ledger.config.schedule)) for source in sources if isinstance(source, Measured)}
+        records = [record for step in steps for record in (step.result(ledger) or {}).get("records", [])]
+        return draw_figures(records, folder, only=name)
 
 
 def outcome_grid(outcome: Outcome) -> Grid:
-    """Head and lines, all text."""
+    """Return head and lines as text."""
     head = ["", "", *(["n"] if outcome.is_trained else []), *outcome.experiment.columns]
     return [head, *(line for row in outcome.rows for line in _lines(row, outcome))]
 
@@ -106,11 +129,11 @@ def outcome_markdown(outcome: Outcome, caption: str, figures: Sequence[Path]) ->
 
 
 def outcome_latex(outcome: Outcome, caption: str) -> str:
-    """A table environment for the packages booktabs and graphicx, no wider than the text; as the Markdown says it."""
+    """Write a table environment for the packages booktabs and graphicx, at most as wide as the text."""
     head, *rows = outcome_grid(outcome)
-    columns = "ll" + "r" * (len(head) - 2)
-    body = tabulate(rows, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(columns))
-    body = re.sub(r"^(\s*)\[", r"\1{[}", body, flags=re.MULTILINE)  # else an argument of the line break before
+    alignment = ["left", "left", *["right"] * (len(head) - 2)]
+    body = tabulate(rows, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=alignment)
+    body = re.sub(r"^(\s*)\[", r"\1{[}", body, flags=re.MULTILINE)  # else an argument of the line break
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -124,7 +147,7 @@ def outcome_latex(outcome: Outcome, caption: str) -> str:
 
 
 def outcome_csv(outcome: Outcome) -> str:
-    """One line for each row and column, unrounded."""
+    """Write a line for each row and column, with unrounded values."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV)
@@ -156,7 +179,7 @@ def _lines(row: OutcomeRow, outcome: Outcome) -> Iterator[list[str]]:
 
 
 def _number(cells: Sequence[Comparison], outcome: Outcome) -> list[str]:
-    """How many runs there are, of the columns that are not those of a single one."""
+    """Return the number of runs, without columns of a single run."""
     if not outcome.is_trained:
         return []
     numbers = {len(cell.by_seed) for cell in cells if not cell.from_median_run}
@@ -182,15 +205,21 @@ def _signed(value: float | None, decimals: int) -> str:
 
 
 def _agreement_rows(outcome: Outcome) -> Iterator[list[str]]:
-    for column, own in outcome.agreement.items():
-        for row, found in own.contrasts.items():
-            yield [column, row, *_contrast(found, outcome.experiment.decimals)]
+    for column, agreement in outcome.agreement.items():
+        for row, contrast in agreement.contrasts.items():
+            yield [column, row, *_contrast(contrast, outcome.experiment.decimals)]
 
 
-def _contrast(found: Contrast, decimals: int) -> list[str]:
-    ours, known = found.ours, not math.isnan(found.ours.low)
-    interval = f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}" if known else _NOTHING
-    return [_signed(found.theirs, decimals), _signed(ours.mean, decimals), interval, str(found.n), found.verdict]
+def _contrast(contrast: Contrast, decimals: int) -> list[str]:
+    ours = contrast.ours
+    interval = _NOTHING if math.isnan(ours.low) else f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}"
+    return [
+        _signed(contrast.theirs, decimals),
+        _signed(ours.mean, decimals),
+        interval,
+        str(contrast.n),
+        contrast.verdict,
+    ]
 
 
 def _title(experiment: Experiment) -> str:
@@ -214,23 +243,19 @@ def _in_latex(text: str) -> str:
     return text.translate(_LATEX)
 
 
-def _alignment(columns: str) -> list[str]:
-    return ["left" if column == "l" else "right" for column in columns]
-
-
 def caption_of(outcome: Outcome, ledger: Ledger) -> str:
-    """What ours are, what the paper's are, and what to know of both."""
+    """Write the caption: the origin of our values and the paper's, and notes."""
     lines = list(_origins(outcome, ledger))
     mixed = {code for row in outcome.rows if row.is_mixed for code in row.codes}
     if mixed:
         lines.append(f"{_MIXED} runs of several versions of the code: {', '.join(sorted(mixed))}.")
-    notes = [f"{own.row.name}: {own.row.note}." for own in outcome.rows if own.row.note]
+    notes = [f"{entry.row.name}: {entry.row.note}." for entry in outcome.rows if entry.row.note]
     return " ".join([*lines, outcome.experiment.note.strip(), *notes]).strip()
 
 
 def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
-    """Where ours come from."""
-    sources = dict.fromkeys(source for own in outcome.rows for source in own.row.sources.values())
+    """Yield the origins of our values."""
+    sources = dict.fromkeys(source for entry in outcome.rows for source in entry.row.sources.values())
     if outcome.is_trained:
         yield f"Ours: {circumstances(ledger)}; medians of n seeds ± half the interquartile range."
         yield "Paper: Large models on TPUs, 5 seeds."
@@ -238,4 +263,4 @@ def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
         if isinstance(source, Measured):
             yield f"Ours: mate bench {source.of(ledger.config.schedule)}."
     if any(isinstance(source, DataOf) for source in sources) and ledger.uses_sample:
-        yield "Ours: the generated sample in place of data that is not named."
+        yield "Ours: the generated sample in place of data that is not set."

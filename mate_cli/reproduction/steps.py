@@ -1,4 +1,4 @@
-"""The steps to a table: trainings, scores, answers, counts and measurements, each with what it needs."""
+"""The steps to a table: trainings, scores, answers, counts and measurements, with the steps that each needs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mate_cli.reproduction.chain import Chain
-from mate_cli.reproduction.ledger import Ledger, data_key
+from mate_cli.reproduction.ledger import Chain, Ledger, data_key
 from mate_cli.runs.folder import read_record
 from mate_cli.runs.parent import weights_hash
 
@@ -20,11 +19,11 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Step(ABC):
-    """One command of ours; equal steps are one, whichever table asks for it."""
+    """A command of mate; equal steps of several tables are one."""
 
     @property
     def needs(self) -> tuple[Step, ...]:
-        """The steps that must be done before."""
+        """The steps that must be done first."""
         return ()
 
     @property
@@ -33,28 +32,28 @@ class Step(ABC):
 
     @abstractmethod
     def result(self, ledger: Ledger) -> Result | None:
-        """What came of it; None while it is not done."""
+        """Return the result; None if the step is not done."""
 
     @abstractmethod
     def words(self, ledger: Ledger, again: bool) -> list[str]:
-        """What to type after ``mate``, once what it needs is done.
+        """Return the arguments of ``mate``; the steps that this one needs must be done.
 
         Args:
-            again: replace what is there.
+            again: replace an existing result.
         """
 
     def state(self, ledger: Ledger) -> str:
-        """``done``, ``to do``, or the state of a run that is not finished."""
+        """Return ``done``, ``to do``, or the state of an unfinished run."""
         return "to do" if self.result(ledger) is None else "done"
 
     def hindrance(self, ledger: Ledger) -> str | None:
-        """Why it cannot be done with what the command line names."""
-        return next((own for step in self.needs if (own := step.hindrance(ledger))), None)
+        """Return the reason why the command line does not allow the step, or None."""
+        return next((reason for step in self.needs if (reason := step.hindrance(ledger))), None)
 
 
 @dataclass(frozen=True)
 class Training(Chain, Step):
-    """A training to carry out."""
+    """A training."""
 
     parent: Training | None
 
@@ -72,22 +71,22 @@ class Training(Chain, Step):
 
     def words(self, ledger: Ledger, again: bool) -> list[str]:
         run = ledger.record(self)
-        going_on = [] if run is None else [f"name={run.path.name}", "overwrite=true" if again else "resume=true"]
-        return ["train", *ledger.words(self), *going_on]
+        existing = [] if run is None else [f"name={run.path.name}", "overwrite=true" if again else "resume=true"]
+        return ["train", *ledger.words(self), *existing]
 
     def hindrance(self, ledger: Ledger) -> str | None:
         config = ledger.training_config(self)
         key = data_key(config.task.format)
         if config.data_dir is None:
-            return f"data.{key} is not named"
+            return f"data.{key} is not set"
         if ledger.lacks_parent(self):
-            return f"{config.ablation.name} is about a pre-training; leave out pretrain=false"
+            return f"{config.ablation.name} changes the pre-training; leave out pretrain=false"
         return super().hindrance(ledger)
 
 
 @dataclass(frozen=True)
 class Scoring(Step):
-    """``mate evaluate`` of a training on a split that does not end it."""
+    """``mate evaluate`` of a training on a split other than its last one."""
 
     run: Training
     split: str
@@ -127,15 +126,17 @@ class Answering(Step):
         return f"answer with {self.selector.chain}, seed {self.selector.seed}, on {self.split}"
 
     def result(self, ledger: Ledger) -> Result | None:
-        """Of any folder with the answers of these two models to the whole split."""
+        """Return the metrics of any folder with the answers of these two models to the whole split."""
         stages = self._stages(ledger)
         if stages is None:
             return None
         hashes = [weights_hash(path) for path in stages]
         for file in sorted((ledger.runs / "pointr").glob("*/pipeline.json")):
-            known = read_record(file)
+            pipeline = read_record(file)
             metrics = read_record(file.with_name("metrics.json"))
-            if [known.get("selector_weights"), known.get("reader_weights")] != hashes or self.split not in metrics:
+            if [
+                pipeline.get(f"{name}_weights") for name in ("selector", "reader")
+            ] != hashes or self.split not in metrics:
                 continue
             if not _is_limited(read_record(file.with_name("environment.json"))):
                 return metrics
@@ -157,7 +158,7 @@ class Answering(Step):
 
 @dataclass(frozen=True)
 class Measuring(Step):
-    """``mate bench`` with these words."""
+    """``mate bench`` with the arguments ``of``."""
 
     of: str
 
@@ -177,13 +178,12 @@ class Measuring(Step):
         return "interrupted" if begun and self.result(ledger) is None else super().state(ledger)
 
     def words(self, ledger: Ledger, again: bool) -> list[str]:
-        going_on = "overwrite=true" if again else "resume=true"
-        return ["bench", *self.of.split(), f"to={self.folder(ledger)}", going_on]
+        return ["bench", *self.of.split(), f"to={self.folder(ledger)}", "overwrite=true" if again else "resume=true"]
 
 
 @dataclass(frozen=True)
 class Flowing(Step):
-    """``mate analyze analysis=flow`` of a training; without one, uniform attention on WikiTableQuestions."""
+    """``mate analyze analysis=flow`` of a training; without one, of uniform attention on WikiTableQuestions."""
 
     run: Training | None
 
@@ -212,18 +212,18 @@ class Flowing(Step):
 
     def hindrance(self, ledger: Ledger) -> str | None:
         if self.run is None and ledger.data_dir("wtq") is None:
-            return "data.wtq is not named"
+            return "data.wtq is not set"
         return super().hindrance(ledger)
 
     def _folder(self, ledger: Ledger) -> Path:
         run = None if self.run is None else ledger.done(self.run)
-        asked = (ledger.config.schedule, ledger.data_dir("wtq")) if run is None else (weights_hash(run.path),)
-        return ledger.runs / "reproduce" / f"flow-{_digest(*asked)}"
+        parts = (ledger.config.schedule, ledger.data_dir("wtq")) if run is None else (weights_hash(run.path),)
+        return ledger.runs / "reproduce" / f"flow-{_digest(*parts)}"
 
 
 @dataclass(frozen=True)
 class Counting(Step):
-    """``mate prepare`` of a task's data, which is counted and not encoded."""
+    """``mate prepare`` of a task's data, which counts it and does not encode it."""
 
     task: str
 
@@ -239,7 +239,7 @@ class Counting(Step):
         return ["prepare", f"task={self.task}", data, "encode=false", f"to={self._folder(ledger)}"]
 
     def hindrance(self, ledger: Ledger) -> str | None:
-        return None if ledger.data_dir(self.task) is not None else f"data.{self.task} is not named"
+        return None if ledger.data_dir(self.task) is not None else f"data.{self.task} is not set"
 
     def _folder(self, ledger: Ledger) -> Path:
         return ledger.runs / "reproduce" / f"data-{self.task}-{_digest(ledger.data_dir(self.task))}"

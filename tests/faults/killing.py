@@ -127,10 +127,10 @@ def _be_mate(words: Sequence[str], folder: Path, environment: Mapping[str, str],
         def send_signal(self, number: int) -> None:
             os.kill(self.pid, number)
 
-    from mate_cli.reproduction import children
+    from mate_cli.reproduction import carry_out
 
     named = {name: getattr(subprocess, name) for name in ("DEVNULL", "STDOUT")}
-    children.subprocess = SimpleNamespace(Popen=Forked, **named)  # type: ignore[assignment]
+    carry_out.subprocess = SimpleNamespace(Popen=Forked, **named)  # type: ignore[assignment]
     _run(words, environment, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
 
 

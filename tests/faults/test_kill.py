@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.kill, pytest.mark.timeout(3600)]
 POINTS = {"prepare": 12, "train": 22, "evaluate": 8, "reproduce": 8}
 PRELOADED = (
     *("datasets", "sklearn.feature_extraction.text", "mate_cli.training.fit", "mate_cli.inference.evaluate"),
-    *("mate_cli.reproduction.carry_out", "mate_cli.reproduction.figures", "mate_cli.reproduction.report"),
+    *("mate_cli.reproduction.carry_out", "mate_cli.reproduction.report"),
     *(f"mate_cli.commands.{name}" for name in POINTS),
 )
 """So that forks need not."""

@@ -158,7 +158,7 @@ def test_an_unfinished_run_is_gone_on_with_and_a_finished_one_runs_again_when_as
     _, failures = reproduced(replace(config, again=True), again)
     assert [own[-1] for own in again.seen] == ["overwrite=true"]
     assert failures[f"{MATE}, seed 0"].startswith("the disk is full (exit code 1")
-    assert failures[f"{SELECTOR}, seed 0"] == f"not taken, it needs: {MATE}, seed 0"
+    assert failures[f"{SELECTOR}, seed 0"] == f"skipped, because it needs: {MATE}, seed 0"
 
 
 def test_a_failure_costs_only_what_needs_it(config: ReproduceConfig) -> None:
@@ -168,7 +168,7 @@ def test_a_failure_costs_only_what_needs_it(config: ReproduceConfig) -> None:
     assert set(failures) == {f"{MATE}, seed 0", f"{SELECTOR}, seed 0"}
     assert found.rows[0].cells["Hits@1"].by_seed.keys() == {1}
     assert any("the disk is full" in line for line in said)
-    with pytest.raises(UserError, match="2 steps failed; the lines above say why"):
+    with pytest.raises(UserError, match="2 steps failed; see the lines above"):
         raise_failures(failures)
 
 
@@ -209,14 +209,14 @@ def test_without_pre_training_the_chain_starts_later(config: ReproduceConfig) ->
     assert commands(mate) == ["hybridqa 0"]
     row = replace(config, pretrain=False, only="MATE (- sparse pretrain)")
     (planned,) = plan(wanted_steps([experiment("table6")], row), ledger_of(row))
-    assert planned.hindrance == "without_sparse_pretraining is about a pre-training; leave out pretrain=false"
+    assert planned.hindrance == "without_sparse_pretraining changes the pre-training; leave out pretrain=false"
     assert reproduced(row, FakeMate())[1] == {}
 
 
 def test_rows_whose_data_is_not_named_are_left_out(config: ReproduceConfig) -> None:
     bare = replace(config, data=DataConfig(hybridqa="x"))
     planned = plan(wanted_steps([experiment("table6")], bare), ledger_of(bare))
-    assert {own.hindrance for own in planned} == {"data.tables is not named"}
+    assert {own.hindrance for own in planned} == {"data.tables is not set"}
     mate = FakeMate()
     found, failures = reproduced(bare, mate)
     assert (mate.seen, failures, found.rows[0].cells["Hits@1"].by_seed) == ([], {}, {})

@@ -20,8 +20,7 @@ from mate_cli.config.plain import leaves, to_plain
 from mate_cli.config.reproduce import DataConfig, ReproduceConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.reporting.runs import compared
-from mate_cli.reproduction.chain import Chain
-from mate_cli.reproduction.ledger import Ledger
+from mate_cli.reproduction.ledger import Chain, Ledger
 from mate_cli.runs.folder import RunFolder
 from mate_cli.runs.identity import Identity, default_settings, differences, identity_of, recorded_identity
 from mate_cli.runs.place import current_identity, run_path
