@@ -113,5 +113,5 @@ def test_a_sweep_finds_them_too_and_starts_the_rest_despite_resume(config: Train
 def test_two_jobs_of_a_sweep_that_are_the_same_run_are_refused(config: TrainConfig) -> None:
     sweep = Sweep("train")
     sweep.add([], config)
-    with pytest.raises(UserError, match="jobs 1 and 2 would share the run folder"):
+    with pytest.raises(UserError, match="jobs 1 and 2 have the same run folder"):
         sweep.add(["hardware.workers=2"], replace(config, hardware=replace(config.hardware, workers=2)))

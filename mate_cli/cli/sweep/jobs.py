@@ -1,4 +1,4 @@
-"""The jobs of a sweep: what has to run, what became of it, and what is said at the end."""
+"""The jobs of a sweep: those to run, how they ended, and the summary."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Job:
     """One job, ``mate COMMAND WORDS``, numbered from 1.
 
     Attributes:
-        words: as a user types them, with ``resume=true`` where the run has begun before.
-        config: the typed configuration that they make.
-        folder: the run folder of a training; other commands have none.
-        done: whether the run was brought to its end before; such a job is skipped.
+        words: arguments as typed, with ``resume=true`` if the run has begun before.
+        config: the typed configuration of ``words``.
+        folder: run folder of a training; None for other commands.
+        done: the run was finished before, so the job is skipped.
     """
 
     number: int
@@ -34,14 +34,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a job ended: its exit code, 0 for success, and else the reason in one line."""
+    """Exit code of a job (0 for success) and the reason of a failure in one line."""
 
     exit_code: int = 0
     reason: str = ""
 
 
 Start = Callable[[Sequence[Job]], Iterator[tuple[Job, Ending]]]
-"""Runs jobs, and tells of each when it has ended, in any order."""
+"""Runs jobs and yields each when it has ended, in any order."""
 
 
 class Sweep:
@@ -56,35 +56,35 @@ class Sweep:
         """Plan one more job.
 
         Raises:
-            UserError: its run folder is that of another job, or holds a run of another configuration.
+            UserError: its run folder belongs to another job or to a run of another configuration.
         """
         job = _planned(Job(len(self.jobs) + 1, self.command, tuple(words), config))
         for other in self.jobs:
             if job.folder is not None and job.folder == other.folder:
                 raise UserError(
-                    f"jobs {other.number} and {job.number} would share the run folder {job.folder}: leave out name, "
-                    "or sweep over what makes them different runs"
+                    f"jobs {other.number} and {job.number} have the same run folder {job.folder}: leave out name, "
+                    "or sweep over keys that change the result"
                 )
         self.jobs.append(job)
 
     def run(self, start: Start) -> None:
-        """Run what is not done; the endings are kept one by one, so that an interruption loses none."""
+        """Run the jobs that are not done; each ending is recorded at once, so that an interruption loses none."""
         waiting = [job for job in self.jobs if not job.done and job.number not in self.endings]
         for job, ending in start(waiting):
             self.endings[job.number] = ending
 
     @property
     def told(self) -> bool:
-        """Whether there is anything to tell of a job."""
+        """Whether a job has ended, now or before."""
         return bool(self.endings) or any(job.done for job in self.jobs)
 
     def summary(self) -> str:
-        """A line for each job, in order, below a count of their states."""
+        """Return a count of the states and a line for each job."""
         rows = [(self._state(job), self._swept(job), self._place(job)) for job in self.jobs]
         counts = Counter(state for state, _, _ in rows)
         counted = ", ".join(f"{count} {state}" for state, count in counts.items())
-        wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        lines = [f"  {state:<{wide[0]}}  {swept:<{wide[1]}}  {place}".rstrip() for state, swept, place in rows]
+        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        lines = [f"  {state:<{widths[0]}}  {swept:<{widths[1]}}  {place}".rstrip() for state, swept, place in rows]
         return "\n".join([f"sweep of {len(rows)} jobs: {counted}", *lines])
 
     def check(self) -> None:
@@ -105,7 +105,7 @@ class Sweep:
         return {0: "done", 130: "interrupted"}.get(self.endings[job.number].exit_code, "failed")
 
     def _swept(self, job: Job) -> str:
-        """The words in which the jobs differ."""
+        """Return the arguments in which the jobs differ."""
         common = set.intersection(*(set(other.words) for other in self.jobs)) if len(self.jobs) > 1 else set()
         return " ".join(word for word in job.words if word not in common | {"resume=true"})
 
@@ -115,9 +115,9 @@ class Sweep:
 
 
 def _planned(job: Job) -> Job:
-    """Return a training that has begun as one to go on with, one that is done as done, and other jobs as they are.
+    """Mark a finished training as done and a begun one to be resumed; return other jobs unchanged.
 
-    A sweep with ``resume=true`` starts what has not begun: that goes on with the sweep as a whole.
+    ``resume=true`` resumes the sweep as a whole, so that trainings which have not begun start.
     """
     if job.command != "train":
         return job

@@ -1,4 +1,4 @@
-"""A job as a process of its own: started, listened to, told to stop."""
+"""Run a job in its own process, forward its output and interrupt it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PROGRAM = (sys.executable, "-m", "mate_cli")
 
 
 class Processes:
-    """The jobs that run now, each ``mate COMMAND WORDS`` in a session of its own.
+    """The running jobs, each ``mate COMMAND WORDS`` in its own session.
 
-    Ctrl-C therefore reaches the sweep alone, which passes it on, once.
+    Ctrl-C therefore reaches the sweep alone, which passes it on once.
     """
 
     def __init__(self) -> None:
@@ -28,11 +28,11 @@ class Processes:
         self._interrupted = False
 
     def run(self, number: int, command: str, words: Sequence[str], folder: str) -> Ending:
-        """Run a job in ``folder`` to its end; what it says goes to stdout behind its number."""
+        """Run a job in ``folder`` and wait for it; its output goes to stdout with its number in front."""
         process = subprocess.Popen(
             [*PROGRAM, command, *words],
             cwd=folder,
-            env={**os.environ, SWEPT: "1", "PYTHONSAFEPATH": "1"},  # no module is taken from the current folder
+            env={**os.environ, SWEPT: "1", "PYTHONSAFEPATH": "1"},  # import no module from the current folder
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -49,18 +49,18 @@ class Processes:
         listener.start()
         code = process.wait()
         self._running.discard(process)
-        listener.join(timeout=10)  # a grandchild may hold the pipe open
+        listener.join(timeout=10)  # a grandchild may keep the pipe open
         return _ending(code, errors)
 
     def interrupt(self) -> None:
-        """Ask every job to stop: the first time it saves before."""
+        """Ask every job to stop; the first time it saves its state."""
         self._interrupted = True
         for process in list(self._running):
             process.send_signal(signal.SIGINT)
 
 
 def run_job(number: int, command: str, words: Sequence[str], folder: str) -> Ending:
-    """Run a job from wherever a cluster has put this function; arguments and result are plain."""
+    """Run a job on a machine of a cluster; arguments and result are plain."""
     return Processes().run(number, command, words, folder)
 
 

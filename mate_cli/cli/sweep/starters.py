@@ -1,4 +1,4 @@
-"""Where the jobs of a sweep run: processes of this machine, Ray, or what submitit submits to."""
+"""Start the jobs of a sweep as processes of this machine, on Ray or by submitit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXTRA = install_command("sweep")
 
 
 def starter(launcher: str, settings: dict[str, Any], flags: Sequence[str]) -> Start:
-    """What starts jobs in the way of a launcher; ``settings`` are its keys, ``flags`` go to every job.
+    """Return the function that starts jobs by a launcher; ``settings`` are its keys, ``flags`` go to every job.
 
     Raises:
         UserError: a key has a wrong value.
@@ -34,14 +34,14 @@ def starter(launcher: str, settings: dict[str, Any], flags: Sequence[str]) -> St
 
 
 def local(config: LocalConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
-    """Each job in a process of its own on this machine, ``at_once`` of them at the same time."""
+    """Run each job in its own process on this machine, ``at_once`` of them at the same time."""
     processes = Processes()
     with concurrent.futures.ThreadPoolExecutor(config.at_once) as pool:
         started = {pool.submit(processes.run, *_arguments(job)): job for job in jobs}
         try:
             for future in concurrent.futures.as_completed(started):
                 yield started[future], future.result()
-        except BaseException as error:  # Ctrl-C, here or where the endings are read
+        except BaseException as error:  # Ctrl-C, here or in the consumer of the endings
             pool.shutdown(wait=False, cancel_futures=True)
             _stop(processes, started)
             if isinstance(error, KeyboardInterrupt):
@@ -50,7 +50,7 @@ def local(config: LocalConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job, Endin
 
 
 def _stop(processes: Processes, started: dict[concurrent.futures.Future[Ending], Job]) -> None:
-    """Pass Ctrl-C on, each time that it comes, until every job has ended."""
+    """Pass every Ctrl-C on until all jobs have ended."""
     while True:
         try:
             processes.interrupt()
@@ -61,17 +61,17 @@ def _stop(processes: Processes, started: dict[concurrent.futures.Future[Ending],
 
 
 def ray(config: RayConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
-    """Each job as a Ray task without retries; a lost worker costs its own job alone.
+    """Run each job as a Ray task without retries; a lost worker costs its job alone.
 
-    Ray pickles a function of ours, words and an ``Ending``, between processes that it started for us.
+    Ray pickles ``run_job``, its arguments and an ``Ending`` between processes that it started itself.
     """
     try:
         import ray
     except ImportError as error:
         raise UserError(f"hydra/launcher=ray needs Ray: {EXTRA}") from error
 
-    own = {} if config.address else {"include_dashboard": False}
-    ray.init(address=config.address or "local", logging_level="error", **own)
+    options = {} if config.address else {"include_dashboard": False}
+    ray.init(address=config.address or "local", logging_level="error", **options)
     try:
         task = ray.remote(num_cpus=config.cpus, num_gpus=config.gpus, max_retries=0)(run_job)
         running = {task.remote(*_arguments(job)): job for job in jobs}
@@ -83,9 +83,9 @@ def ray(config: RayConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
 
 
 def submitit(config: SubmititConfig, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
-    """Each job submitted by submitit, to SLURM where there is one; those unfinished when we stop are cancelled.
+    """Submit each job by submitit, to SLURM if there is one; unfinished jobs are cancelled when the sweep stops.
 
-    submitit pickles a function of ours, words and an ``Ending`` through files in ``folder``.
+    submitit pickles ``run_job``, its arguments and an ``Ending`` in files in ``folder``.
     """
     try:
         import submitit
@@ -112,7 +112,7 @@ def _arguments(job: Job) -> tuple[int, str, tuple[str, ...], str]:
 
 
 def _ending(result: Callable[[], Ending], lost: type[Exception]) -> Ending:
-    """The result of a job, or that its worker was lost before there was one."""
+    """Return the result of a job, or the loss of its worker."""
     try:
         return result()
     except lost as error:
@@ -122,16 +122,16 @@ def _ending(result: Callable[[], Ending], lost: type[Exception]) -> Ending:
 
 def _typed(launcher: str, settings: dict[str, Any]) -> Any:
     root = LAUNCHERS[launcher]
-    found, config = [], OmegaConf.structured(root)
+    mistakes, config = [], OmegaConf.structured(root)
     for name, value in settings.items():
         try:
-            OmegaConf.update(config, name, value, merge=False)  # a dictionary may stand in the place of null
+            OmegaConf.update(config, name, value, merge=False)  # a dictionary may replace null
         except OmegaConfBaseException:
             key = schema.find(root, name)
-            found.append(f"hydra.launcher.{name}={value}: must be {key.words if key else 'a dictionary'}")
+            mistakes.append(f"hydra.launcher.{name}={value}: must be {key.words if key else 'a dictionary'}")
     typed = OmegaConf.to_object(config)
-    if found := found or [f"hydra.launcher.{problem}" for problem in problems(typed)]:
-        raise UserError("\n".join(found))
+    if mistakes := mistakes or [f"hydra.launcher.{problem}" for problem in problems(typed)]:
+        raise UserError("\n".join(mistakes))
     return typed
 
 

@@ -85,7 +85,7 @@ def test_a_folder_of_another_configuration_is_neither_skipped_nor_gone_on_with(b
 
 
 def test_two_jobs_never_share_a_folder(base: TrainConfig) -> None:
-    with pytest.raises(UserError, match=r"jobs 1 and 2 would share the run folder .*mine: leave out name"):
+    with pytest.raises(UserError, match=r"jobs 1 and 2 have the same run folder .*mine: leave out name"):
         sweep_of(*(replace(base, name="mine", seed=seed) for seed in (0, 1)))
 
 

@@ -77,7 +77,7 @@ def test_a_wrong_sweep_runs_nothing(
     out, errors = capfd.readouterr()
     assert out == ""
     assert errors.splitlines() == (lines or errors.splitlines())
-    assert lines or "would share the run folder runs/sample/mine" in errors
+    assert lines or "have the same run folder runs/sample/mine" in errors
 
 
 @pytest.mark.usefixtures("echo")
