@@ -13,7 +13,7 @@ from mate_cli.cli.main import main
 from mate_cli.cli.sweep import starters
 from mate_cli.cli.sweep.jobs import Ending, Job
 from mate_cli.config.user_folder import VARIABLE
-from mate_cli.reproduction.children import run_child
+from mate_cli.reproduction.carry_out import run_child
 from tests.cli.test_launch import Jobs
 
 HEADER = "# @package _global_\n"

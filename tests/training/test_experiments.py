@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mate_cli.reproduction.matching import result_settings
 
 from mate_cli.cli.diagnosis import diagnose
 from mate_cli.cli.experiment import add_sweep
