@@ -17,7 +17,7 @@ from mate_cli.system.errors import UserError
 class ComparedRun:
     """
     Attributes:
-        measures: mean of each measure over the questions, between 0 and 1, with a 95% bootstrap interval; questions of
+        measures: mean of each measure over the questions, between 0 and 1, with a 95% interval; questions of
             a conversation are drawn together.
         differences: the same for this run minus the first, question by question; empty for the first run.
         unread: number of questions that did not fit; they count as wrong.

@@ -89,13 +89,21 @@ def paired_bootstrap(first: ArrayLike, second: ArrayLike, groups: ArrayLike | No
 
     An interval above 0 means that ``first`` is better on questions like these. ``groups`` as in ``bootstrap``.
 
+    If all questions have the same difference between yes and no, resampling tells nothing. Then at least a share of
+    them has it, Wilson's lower limit for n of n, and each of the others may have any difference from -1 to 1.
+
     Raises:
         ValueError: the two have different lengths, or are empty.
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape:
         raise ValueError(f"paired values of {a.shape} and {b.shape} questions")
-    return bootstrap(a - b, groups)
+    differences = a - b
+    if len(np.unique(differences)) == 1 and np.isin([a, b], (0, 1)).all():
+        mean = float(differences[0])
+        share = _wilson(1.0, len(a if groups is None else np.unique(groups))).low
+        return Interval(mean, max(-1.0, share * mean - (1 - share)), min(1.0, share * mean + (1 - share)))
+    return bootstrap(differences, groups)
 
 
 @dataclass(frozen=True, slots=True)

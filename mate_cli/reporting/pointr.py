@@ -62,7 +62,7 @@ def question_records(answers: Answers) -> Iterator[dict[str, Any]]:
 def answers_record(answers: Answers) -> dict[str, Any]:
     """The scores for each number of cells, and its gain over each smaller number, question by question.
 
-    Shares are between 0 and 1, with 95% bootstrap intervals. A blind split has ``questions`` 0 and nothing else.
+    Shares are between 0 and 1, with 95% intervals. A blind split has ``questions`` 0 and nothing else.
     """
     scored = {name: answer_scores(answers.gold, answers.predictions(name)) for name in answers.numbers}
     totals = {name: scores["Total"] for name, scores in scored.items() if scores}

@@ -17,7 +17,7 @@ from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
 
 CAPTION = (
-    "Per cent, with 95% bootstrap intervals, of the questions whose table a perturbation changes and that are read "
+    "Per cent, with 95% intervals, of the questions whose table a perturbation changes and that are read "
     "with and without it; tokens are the median of what is then read. The answer is taken to stay right; rows of "
     "other tables can make another one right."
 )

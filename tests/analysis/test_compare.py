@@ -37,7 +37,8 @@ def test_hits_are_those_that_the_run_was_scored_with(trained):
     }
     assert (first.name, first.ablation, first.questions, first.unread) == ("it", "none", 170, 0)
     assert first.differences == {}
-    assert all((own.mean, own.low, own.high) == (0, 0, 0) for own in second.differences.values())
+    assert all(own.mean == 0 and own.low == -own.high < 0 for own in second.differences.values())
+    assert all(own.high < 0.03 for own in second.differences.values())  # 170 equal outcomes prove no more
 
 
 def test_pipelines_are_held_against_the_first(pipeline):
@@ -50,7 +51,8 @@ def test_pipelines_are_held_against_the_first(pipeline):
     difference = runs[1].differences["EM"]
     assert difference.mean == pytest.approx(shares[1] - 1)
     assert difference.low < difference.mean < difference.high < 0
-    assert runs[2].differences["EM"].low == runs[2].differences["EM"].high == -1
+    assert runs[2].differences["EM"].low == -1
+    assert -1 < runs[2].differences["EM"].high < -0.95
 
 
 def test_other_questions_and_other_kinds_are_refused(trained, pipeline, capsys):

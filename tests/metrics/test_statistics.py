@@ -103,6 +103,17 @@ def test_other_means_are_resampled_and_uniform_groups_count_once() -> None:
         mean_interval([])
 
 
+def test_a_constant_difference_is_no_certain_one() -> None:
+    assert paired_bootstrap([1] * 6, [0] * 6) == Interval(1.0, pytest.approx(2 * 0.60967 - 1, abs=1e-4), 1.0)
+    same = paired_bootstrap([1, 0] * 3, [1, 0] * 3)
+    assert (same.mean, same.low, same.high) == pytest.approx((0.0, -0.39033, 0.39033), abs=1e-4)
+    many = paired_bootstrap([0] * 2000, [1] * 2000)
+    assert (many.mean, many.low, many.high) == pytest.approx((-1, -1, -1), abs=0.005)
+    grouped = paired_bootstrap([1] * 6, [0] * 6, [0, 0, 1, 1, 2, 2])
+    assert grouped == paired_bootstrap([1] * 3, [0] * 3)
+    assert paired_bootstrap([0.5] * 3, [0.25] * 3) == Interval(0.25, 0.25, 0.25)  # no outcomes of yes or no
+
+
 def test_what_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="at least one"):
         bootstrap([])
