@@ -1,4 +1,4 @@
-"""The answer to one question: as plain data, and in a line."""
+"""The answer to one question, as plain data and as a line."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mate_cli.tasks.pointr import ReadCell, choose
 
 
 def read_answer_record(record: Mapping[str, Any], cells: Sequence[ReadCell], weight: float) -> dict[str, Any]:
-    """Add to ``mate_cli.kinds.cell_selection.answer_record`` a reader's span of each cell; answer from the chosen one.
+    """Add a reader's span of each cell to ``mate_cli.kinds.cell_selection.answer_record``; answer with the chosen one.
 
-    ``start`` and ``end`` count characters of the cell's reading text, its own text and the passages it links to;
-    ``joint`` is p(cell) * p(span | cell)^weight; ``chosen`` is a place in ``cells``.
+    ``start`` and ``end`` count characters of the cell's reading text (its text and its passages); ``joint`` is
+    p(cell) * p(span | cell)^weight; ``chosen`` is an index in ``cells``.
     """
     spans = [
         {
@@ -27,12 +27,12 @@ def read_answer_record(record: Mapping[str, Any], cells: Sequence[ReadCell], wei
         for cell in cells
     ]
     chosen = choose(cells, weight)
-    joined = [{**own, **span} for own, span in zip(record["cells"], spans, strict=True)]
+    joined = [{**cell, **span} for cell, span in zip(record["cells"], spans, strict=True)]
     return {**record, "answer": "" if chosen is None else cells[chosen].span, "chosen": chosen, "cells": joined}
 
 
 def answer_line(record: Mapping[str, Any]) -> str:
-    """The answer of a record in a line, with what it is made of and how sure the model is of it."""
+    """The answer of a record in one line, with its cells and probability."""
     return printable(_answer_line(record))
 
 

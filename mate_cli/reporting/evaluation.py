@@ -24,13 +24,13 @@ from mate_cli.tables.prediction_files import TAGGED, read_sqa_predictions, read_
 
 
 def submission_report(predictions: Path, questions: Path) -> Report:
-    """The scores of an official prediction file of SQA or WikiTableQuestions, ours or not.
+    """Score an official prediction file of SQA or WikiTableQuestions.
 
     Args:
-        questions: the file of the split's questions, where the release has it.
+        questions: the file of the split's questions, inside the release.
 
     Raises:
-        UserError: a file is broken or not where a release has it, or an answer is missing or one too many.
+        UserError: a file is broken or outside a release, or the answers do not match the questions.
     """
     data_format, folder, split = split_of(questions)
     if data_format not in ("sqa", "wtq"):
@@ -47,7 +47,7 @@ def submission_report(predictions: Path, questions: Path) -> Report:
 
 
 def record_and_show(folder: RunFolder, label: str, evaluation: Evaluation, console: Console) -> Report:
-    """Keep predictions and scores in the run folder, show the scores, and return them."""
+    """Write predictions and scores to the run folder, print the scores, and return them."""
     scores = evaluation.report(label)
     with folder.recording():
         folder.write_predictions(label, evaluation.predictions.values())

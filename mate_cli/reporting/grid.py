@@ -23,7 +23,7 @@ class TextTable(NamedTuple):
 def terminal_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[str], **options: Any
 ) -> RichTable:
-    """A table for the terminal; cells are text, never markup.
+    """A table for the terminal; names and cells are text, never markup.
 
     Args:
         left: names of the columns to align left; the others are aligned right.
@@ -31,7 +31,7 @@ def terminal_table(
     """
     table = RichTable(**options)
     for name in head:
-        table.add_column(name, justify="left" if name in left else "right", overflow="fold")
+        table.add_column(Text(name), justify="left" if name in left else "right", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     return table

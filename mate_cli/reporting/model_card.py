@@ -1,10 +1,9 @@
-"""The model card of an exported run, made from the run's records; of the machine it tells the software alone."""
+"""The model card of an exported run, from the run's records, without traces of the machine but the software."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from mate_cli.config.catalogue import options
@@ -12,25 +11,21 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.kinds.registry import kind_of
 from mate_cli.models.configuration import read_config
+from mate_cli.reporting.templates import render
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.training.export import is_tapas, public_command
 
 
 def model_card(folder: RunFolder, trained: TrainConfig) -> str:
-    """The card as Markdown.
+    """Write the card in Markdown.
 
     Raises:
         UserError: the run's model has no readable configuration.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    loader = FileSystemLoader(Path(__file__).parent)
-    engine = Environment(  # noqa: S701  (Markdown, of our own records)
-        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     environment, model = read_record(folder.environment_file), read_config(folder.best_model)
     kind = kind_of(trained.task)
-    return engine.get_template("model_card.md").render(
+    return render(
+        "model_card.md",
         config=trained,
         schedule=active_schedule(trained),
         environment={"packages": {}, **environment},
@@ -51,12 +46,12 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
 
 
 def _line(group: str, name: str) -> str:
-    """What ``mate ls`` says of an option; nothing where it is not one of ours any more."""
+    """The line of an option in ``mate ls``; "" for an option of another version."""
     return next((option.line for option in options(group) if option.name == name), "")
 
 
 def _settings(trained: TrainConfig) -> list[tuple[str, Any]]:
-    """What decides the outcome, but for the defaults of the task."""
+    """The settings that decide the result, except for the task's defaults."""
     schedule = {name: value for name, value in asdict(active_schedule(trained)).items() if value is not None}
     chosen = {
         "model": trained.model.name,
@@ -71,7 +66,7 @@ def _settings(trained: TrainConfig) -> list[tuple[str, Any]]:
 
 
 def _training_line(folder: RunFolder, environment: Mapping[str, Any]) -> str:
-    """How far the training went, how long it took, and with which software."""
+    """Steps, time and software of the training."""
     status = folder.status()
     packages = {"python": environment.get("python"), **environment.get("packages", {})}
     software = ", ".join(f"{name} {version}" for name, version in packages.items() if version)
@@ -86,7 +81,7 @@ def _training_line(folder: RunFolder, environment: Mapping[str, Any]) -> str:
 
 
 def _origins(origin: Mapping[str, Any]) -> Iterator[str]:
-    """The runs that came before, latest first, and the weights that the first of them started from."""
+    """The earlier runs, latest first, then the weights of the first."""
     while "run" in origin:
         yield (
             f"task {origin['task']} with model {origin['model']}, seed {origin['seed']}, {origin['step']} steps "
@@ -94,18 +89,18 @@ def _origins(origin: Mapping[str, Any]) -> Iterator[str]:
         )
         origin = origin["origin"]
     name = origin.get("backbone", "unknown")
-    yield "a run of which there is no record here" if name == "run" else f"{name}: {_line('backbone', name)}"
+    yield "a run without a record here" if name == "run" else f"{name}: {_line('backbone', name)}"
 
 
 def _commands(record: Mapping[str, Any]) -> Iterator[str]:
-    """The command of a training and of those before it, latest first."""
+    """The commands of a training and of the runs before it, latest first."""
     while "command" in record:
         yield public_command(record["command"]) or "# a training that was not started from the command line"
         record = record.get("origin", {})
 
 
 def _leaves(record: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Any]]:
-    """The numbers of a record with their names; groups of questions stay in ``metrics.json``."""
+    """The numbers of a record with their names, without those of groups of questions."""
     for key, value in record.items():
         if isinstance(value, Mapping):
             if not key.startswith("by_"):
@@ -118,12 +113,12 @@ def _limits(trained: TrainConfig) -> Iterator[str]:
     schedule = active_schedule(trained)
     yield "It knows English in lower case, in the word pieces of BERT's uncased vocabulary."
     yield (
-        f"It was trained on inputs of at most {schedule.max_tokens} tokens, to which longer cells were cut; what it "
-        "does with longer inputs was not measured here."
+        f"It was trained on inputs of at most {schedule.max_tokens} tokens; longer tables were cut. Longer inputs were "
+        "not evaluated."
     )
     if trained.task.format == "sample":
-        yield "Its training data are generated tables on few subjects, not tables that people wrote."
+        yield "Its training data are generated tables on a few subjects, not tables written by people."
     if trained.model.attention.backend == "bucketed":
         yield "Its attention is an approximation: in large tables it misses pairs of the same row or column."
-    yield "The scores are of one seed and say nothing of how other seeds would fare."
-    yield "What its data and its first weights hold of errors and of prejudice, it has learnt too."
+    yield "The scores are of one seed; other seeds may differ."
+    yield "It may have learnt errors and biases of its data and of its initial weights."

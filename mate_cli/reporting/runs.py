@@ -1,4 +1,4 @@
-"""Runs in a table, side by side, and out of the way."""
+"""List, compare and remove runs."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from mate_cli.runs.identity import differences
 from mate_cli.runs.records import BrokenRecord, RunRecord
 from mate_cli.system.errors import UserError
 
-_TOLD_ELSEWHERE = ("name", "paths", "resume", "overwrite", "logger")
+_NOT_COMPARED = ("name", "paths", "resume", "overwrite", "logger")
 _NUMBERS = {"score", "time", "tokens"}
 _ESSENTIAL = ("score", "state")
 _BY_IMPORTANCE = (*_ESSENTIAL, "time", "seed", "model", "ablation", "schedule", "backbone", "tokens", "code")
 _BORDER = 3  # a line and two blanks around each column
 _SHORT_NAME, _NAME_END = 16, 9
-_NO_SCORES = ("baselines", "lead", "low", "high", "number", "questions", "random_hits")
+_NOT_SCORES = ("baselines", "lead", "low", "high", "number", "questions", "random_hits")
 
 
 def chosen_runs(runs: Iterable[RunRecord], where: str) -> list[RunRecord]:
-    """The runs for which every NAME=VALUE of ``where`` holds; of a list of names, ``*`` stands for any letters.
+    """The runs that satisfy every NAME=VALUE of ``where``; ``*`` in a value stands for any characters.
 
     Raises:
-        UserError: a condition is none, or no run has its name.
+        UserError: a condition is not NAME=VALUE, or no run has its name.
     """
-    found = list(runs)
+    chosen = list(runs)
     for condition in where.split(","):
         name, equals, value = (part.strip() for part in condition.partition("="))
         if not equals or not name:
-            raise UserError(f"where={where}: '{condition}' is no NAME=VALUE, like task=hybridqa")
-        known = {key for run in found for key in _chosen_by(run)}
-        if found and name not in known:
-            raise UserError(unknown_name("name in where", name, sorted({key for run in found for key in run.columns})))
-        found = [run for run in found if fnmatchcase(_chosen_by(run).get(name, ""), value)]
-    return found
+            raise UserError(f"where={where}: '{condition}' is not NAME=VALUE, like task=hybridqa")
+        known = {key for run in chosen for key in _searchable(run)}
+        if chosen and name not in known:
+            raise UserError(unknown_name("name in where", name, sorted({key for run in chosen for key in run.columns})))
+        chosen = [run for run in chosen if fnmatchcase(_searchable(run).get(name, ""), value)]
+    return chosen
 
 
 def runs_table(runs: Sequence[RunRecord], width: int) -> RichTable:
-    """List runs, one a line, in at most ``width`` characters.
+    """List runs, one line each, in at most ``width`` characters.
 
-    What is the same in all of them goes into the caption. Where the rest is too wide, the columns that matter least
-    are left out, which the caption says, and names are cut in the middle, where automatic ones repeat other columns.
+    Values that all runs share go to the caption. If the rest is too wide, the least important columns are dropped,
+    which the caption says, and names lose their middle, where automatic names repeat other columns.
     """
     columns = {name: [run.columns[name] for run in runs] for name in runs[0].columns if name != "task"}
-    shared = {name: own[0] for name, own in columns.items() if name != "name" and len(set(own)) == 1}
-    columns = {name: own for name, own in columns.items() if name not in shared}
+    shared = {name: cells[0] for name, cells in columns.items() if name != "name" and len(set(cells)) == 1}
+    columns = {name: cells for name, cells in columns.items() if name not in shared}
     columns["score"] = [score_text(run) for run in runs]
     columns["time"] = [duration(run.status.get("seconds")) for run in runs]
     columns["tokens"] = [count(run.tokens) for run in runs]
@@ -75,7 +75,7 @@ def runs_table(runs: Sequence[RunRecord], width: int) -> RichTable:
 
 
 def _fitting(widths: Mapping[str, int], room: int) -> list[str]:
-    """The columns to show, in their order: score and state beside a short name, others beside half a line of it."""
+    """The columns to show, in order: score and state leave room for a short name, the others for half a line of it."""
     chosen, taken = ["name"], min(widths["name"], _SHORT_NAME + _BORDER)
     for name in _BY_IMPORTANCE:
         if name not in _ESSENTIAL:
@@ -87,7 +87,7 @@ def _fitting(widths: Mapping[str, int], room: int) -> list[str]:
 
 
 def _shortened(text: str, width: int) -> str:
-    """A text with its middle elided; its end stays, by which automatic names differ."""
+    """Elide the middle of a text; automatic names differ at the end."""
     if cell_len(text) <= width:
         return text
     end = min(_NAME_END, width // 2)
@@ -95,68 +95,66 @@ def _shortened(text: str, width: int) -> str:
 
 
 def compared(runs: Sequence[RunRecord]) -> dict[str, dict[str, list[Any]]]:
-    """Return what differs between runs, with a value for each run: ``config`` makes them different runs
-    (``runs.identity``), ``facts`` are circumstances and settings that do not; and all ``scores``."""
+    """Return the differences between runs, each with a value for each run, and all scores.
+
+    ``config``: settings that decide the result (``runs.identity``); ``facts``: other settings and circumstances.
+    """
     names = {name for run in runs for name in differences(runs[0].identity, run.identity)}
     settings = [settings_of(run) for run in runs]
     decisive = {name for run in runs for name in run.identity.settings}
-    others = sorted({name for own in settings for name in own} - decisive)
-    facts = [_facts(run) | {name: own.get(name) for name in others} for run, own in zip(runs, settings, strict=True)]
+    others = sorted({name for config in settings for name in config} - decisive)
+    facts = [
+        _facts(run) | {name: config.get(name) for name in others} for run, config in zip(runs, settings, strict=True)
+    ]
     scores = [scores_of(run) for run in runs]
     return {
         "config": {name: [run.identity.value(name) for run in runs] for name in sorted(names)},
-        "facts": {name: values for name in facts[0] if _differ(values := [own[name] for own in facts])},
-        "scores": {name: [own.get(name) for own in scores] for own in scores for name in own},
+        "facts": {name: values for name in facts[0] if _differ(values := [record[name] for record in facts])},
+        "scores": {name: [record.get(name) for record in scores] for run_scores in scores for name in run_scores},
     }
 
 
-def comparison_tables(runs: Sequence[RunRecord], found: dict[str, dict[str, list[Any]]]) -> list[RichTable]:
-    """``compared`` as tables, a column for each run; a part without a line is left out."""
+def comparison_tables(runs: Sequence[RunRecord], comparison: dict[str, dict[str, list[Any]]]) -> list[RichTable]:
+    """The tables of ``compared``, one column for each run; empty parts are left out."""
     titles = {"config": "configuration, where it differs", "facts": "circumstances", "scores": "scores, per cent"}
     tables = []
-    for part, lines in found.items():
-        table = RichTable(title=titles[part], title_justify="left")
-        table.add_column("")
-        for run in runs:
-            table.add_column(Text(run.columns["name"]), justify="right", overflow="fold")
-        for name, values in lines.items():
-            table.add_row(Text(name), *(Text(_shown(value, part)) for value in values))
-        if lines:
-            tables.append(table)
+    for part, lines in comparison.items():
+        rows = [[name, *(_shown(value, part) for value in values)] for name, values in lines.items()]
+        if rows:
+            head = ["", *(run.columns["name"] for run in runs)]
+            tables.append(terminal_table(head, rows, left=[""], title=titles[part], title_justify="left"))
     return tables
 
 
 def run_folder(name: str, runs: Path) -> Path:
-    """The folder of a run, named by its path or as in the list.
+    """The folder of a run, given its path or its name in the list.
 
     Raises:
         UserError: there is none.
     """
-    given = Path(name).expanduser()
-    for path in (given, runs / name):
+    for path in (Path(name).expanduser(), runs / name):
         if is_run_folder(path):
             return path
-    raise UserError(f"{name} is no run folder; mate runs lists those in {runs}")
+    raise UserError(f"{name} is not a run folder; mate runs lists those in {runs}")
 
 
 def check_removal(path: Path, runs: Path) -> None:
-    """Make sure that a run folder lies inside ``runs``, and not behind a link.
+    """Check that a run folder is inside ``runs``, and not a link.
 
     Raises:
-        UserError: it does not.
+        UserError: it is not inside, or is a link.
     """
-    real, root = path.resolve(), runs.resolve()
-    if root not in real.parents:
+    if runs.resolve() not in path.resolve().parents:
         raise UserError(f"remove=[{path}]: it is not inside paths.runs={runs}; nothing is removed")
     if path.is_symlink():
         raise UserError(f"remove=[{path}]: it is a link; nothing is removed")
 
 
 def removal_line(path: Path, runs: Sequence[RunRecord]) -> str:
-    """What goes with a run: its state and size, and which runs say that they started from it."""
+    """State and size of a run to remove, and the runs that started from it."""
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     state = next((run.state for run in runs if run.path.resolve() == path.resolve()), "broken")
-    children = [str(run.path) for run in runs if path.resolve() in {Path(own).resolve() for own in run.parents}]
+    children = [str(run.path) for run in runs if path.resolve() in {Path(parent).resolve() for parent in run.parents}]
     started = f"; {', '.join(children)} started from it" if children else ""
     return f"{path}: {state}, {size / 2**20:,.1f} MiB{started}"
 
@@ -174,21 +172,21 @@ def remove_run(path: Path) -> None:
 
 
 def settings_of(run: RunRecord) -> dict[str, Any]:
-    """Return the configuration of a run by dotted key; of the schedules, the one it followed."""
-    plain = {name: value for name, value in run.config.items() if name not in _TOLD_ELSEWHERE}
+    """The configuration of a run by dotted key; of the schedules, only the one in use."""
+    plain = {name: value for name, value in run.config.items() if name not in _NOT_COMPARED}
     plain["task"] = {name: value for name, value in run.config["task"].items() if name != "schedules"}
     schedule = run.config["task"]["schedules"].get(run.schedule, {})
     return {**leaves({**plain, "schedule": schedule}), "schedule": run.schedule}
 
 
 def scores_of(run: RunRecord) -> dict[str, float]:
-    """The model's own scores by split and measure, from 0 to 1, without intervals and counts."""
-    found = {}
+    """The scores of the model by split and measure, from 0 to 1, without intervals and counts."""
+    scores = {}
     for name, value in leaves(run.metrics).items():
         parts = name.split(".")
-        if isinstance(value, float) and "model" in parts[1:-1] and not set(parts) & set(_NO_SCORES):
-            found[".".join(part for part in parts if part not in ("model", "mean"))] = value
-    return found
+        if isinstance(value, float) and "model" in parts[1:-1] and not set(parts) & set(_NOT_SCORES):
+            scores[".".join(part for part in parts if part not in ("model", "mean"))] = value
+    return scores
 
 
 def duration(seconds: float | None) -> str:
@@ -200,7 +198,7 @@ def duration(seconds: float | None) -> str:
 
 
 def count(number: float | None) -> str:
-    """A large number in short."""
+    """A large number with a unit prefix."""
     if number is None:
         return "–"
     for unit, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
@@ -209,7 +207,8 @@ def count(number: float | None) -> str:
     return f"{number:.0f}"
 
 
-def _chosen_by(run: RunRecord) -> dict[str, str]:
+def _searchable(run: RunRecord) -> dict[str, str]:
+    """Settings and columns as they are written on the command line."""
     plain = {name: "null" if value is None else str(value) for name, value in leaves(run.config).items()}
     return (
         plain | {name: str(value).lower() for name, value in plain.items() if value in ("True", "False")} | run.columns
@@ -217,7 +216,7 @@ def _chosen_by(run: RunRecord) -> dict[str, str]:
 
 
 def score_text(run: RunRecord) -> str:
-    """The score that stands for a run, in per cent."""
+    """The main score of a run, in per cent."""
     return "–" if run.headline is None else f"{run.headline[0]} {100 * run.headline[1]:.1f}"
 
 
@@ -246,10 +245,10 @@ def _shown(value: Any, part: str) -> str:
 
 
 def report_broken(broken: Sequence[BrokenRecord]) -> None:
-    """Name on stderr each run folder that is skipped, and count them."""
+    """Print the broken run folders and their number to stderr."""
     console = Console(stderr=True, soft_wrap=True)
-    for own in broken:
-        console.print(f"skipped: {own.reason}", markup=False, highlight=False)
+    for record in broken:
+        console.print(f"skipped: {record.reason}", markup=False, highlight=False)
     if broken:
         folders = "run folder is" if len(broken) == 1 else "run folders are"
         console.print(f"{len(broken)} {folders} broken and skipped", markup=False, highlight=False)

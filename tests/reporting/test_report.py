@@ -146,7 +146,7 @@ def test_some_runs_and_other_folders(runs: Path, report: Callable[..., Page], tm
         ([], "nothing to report: no runs in ./runs and no tables; mate train or mate reproduce makes some"),
         (["tables=[nowhere]"], "tables=nowhere: there is no such folder"),
         (["tables=[.]"], "latin.md cannot be read"),
-        (["where=x"], "where=x: 'x' is no NAME=VALUE, like task=hybridqa"),
+        (["where=x"], "where=x: 'x' is not NAME=VALUE, like task=hybridqa"),
     ],
 )
 def test_a_mistake_is_one_line(

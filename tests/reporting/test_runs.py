@@ -209,7 +209,7 @@ def test_runs_are_chosen_by_columns_and_by_any_key(runs: Path, where: str, names
 
 
 @pytest.mark.parametrize(
-    ("where", "words"), [("taks=sample", "did you mean task?"), ("sample", "'sample' is no NAME=VALUE")]
+    ("where", "words"), [("taks=sample", "did you mean task?"), ("sample", "'sample' is not NAME=VALUE")]
 )
 def test_a_wrong_condition_is_one_line(
     mate: Mate, runs: Path, where: str, words: str, capsys: pytest.CaptureFixture[str]
