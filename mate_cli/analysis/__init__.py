@@ -1,1 +1,1 @@
-"""What can be learned from data and models beyond a score; imports of commands and the command line are not allowed."""
+"""Analyses of data and models beyond scores; they import neither commands nor the command line."""

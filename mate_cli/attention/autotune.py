@@ -30,12 +30,12 @@ def autotune(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype
         memory: JSON file of earlier results. If it cannot be read or written it is ignored: measuring takes seconds.
     """
     key = _key(layout, pattern, head_dim, dtype, device)
-    known = _read(memory)
-    if known.get(key) not in candidates(pattern, dtype, device):
+    results = _read(memory)
+    if results.get(key) not in candidates(pattern, dtype, device):
         seconds = measure(layout, pattern, head_dim, dtype, device)
-        known[key] = min(seconds, key=seconds.__getitem__)
-        _write(memory, known)
-    return known[key]
+        results[key] = min(seconds, key=seconds.__getitem__)
+        _write(memory, results)
+    return results[key]
 
 
 def candidates(pattern: Pattern, dtype: torch.dtype, device: str) -> list[str]:
@@ -85,13 +85,13 @@ def _key(layout: Layout, pattern: Pattern, head_dim: int, dtype: torch.dtype, de
 
 def _read(memory: Path) -> dict[str, str]:
     try:
-        known = json.loads(memory.read_text())
+        results = json.loads(memory.read_text())
     except (OSError, ValueError):
         return {}
-    return known if isinstance(known, dict) else {}
+    return results if isinstance(results, dict) else {}
 
 
-def _write(memory: Path, known: dict[str, str]) -> None:
+def _write(memory: Path, results: dict[str, str]) -> None:
     with contextlib.suppress(OSError):
         memory.parent.mkdir(parents=True, exist_ok=True)
-        write_json(memory, dict(sorted(known.items())))
+        write_json(memory, dict(sorted(results.items())))

@@ -38,8 +38,8 @@ def bucket_coverage(order: SortedTokens, global_size: int, radius: int) -> Cover
 def _questions_seen(order: SortedTokens, table: np.ndarray, global_size: int, radius: int) -> bool:
     """Check that each question is global, or its document so short that its first bucket reaches the end."""
     length = np.bincount(order.document)
-    asked = np.bincount(order.document[~table], minlength=len(length))
-    return bool(((asked <= global_size) | (length <= global_size + 2 * radius)).all())
+    questions = np.bincount(order.document[~table], minlength=len(length))
+    return bool(((questions <= global_size) | (length <= global_size + 2 * radius)).all())
 
 
 def _sums(values: np.ndarray, line: np.ndarray) -> np.ndarray:

@@ -161,9 +161,9 @@ def _pair_codes(document: np.ndarray, line: np.ndarray, is_question: np.ndarray,
             touched = _blocks(start, end)
             yield codes(touched, touched)
     for start, end in _runs(document):
-        asked = int(is_question[start:end].sum())
-        if asked:
-            touched, question = _blocks(start, end), _blocks(start, start + asked)
+        questions = int(is_question[start:end].sum())
+        if questions:
+            touched, question = _blocks(start, end), _blocks(start, start + questions)
             yield codes(touched, question)
             yield codes(question, touched)
 

@@ -132,9 +132,10 @@ def _group_plan(
     cuts = length_classes(lines.length, in_lines.shape[1], _KEY_MULTIPLE)
     classes = tuple(_line_class(lines.cut(*cut), in_lines, len(layout.document)) for cut in cuts)
     rows = np.stack([spans[:, 0], ends, spans[:, 1]], axis=1).tolist()
-    asked = tuple(DenseBlock(start, asked, start, end) for start, asked, end in rows if asked > start)
-    merged = tuple(DenseBlock(asked, end, start, asked) for start, asked, end in rows if merge and start < asked < end)
-    return GroupPlan(classes, asked, merged)
+    of_questions = tuple(DenseBlock(start, middle, start, end) for start, middle, end in rows if middle > start)
+    table = [row for row in rows if merge and row[0] < row[1] < row[2]]
+    merged = tuple(DenseBlock(middle, end, start, middle) for start, middle, end in table)
+    return GroupPlan(classes, of_questions, merged)
 
 
 class _Lines(NamedTuple):

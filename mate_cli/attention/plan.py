@@ -170,7 +170,7 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether the result equals that of the dense mask."""
+        """True if the result equals that of the dense mask."""
         return True
 
     @property

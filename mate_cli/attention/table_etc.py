@@ -31,7 +31,7 @@ _CLOSED = LABELS  # label of a pair that does not attend
 
 @dataclass(frozen=True)
 class TableEtcPlan(Plan):
-    """B blocks of R queries, each with K = G + 3 R keys: global tokens, previous, own and next block.
+    """B blocks of R queries, each with K = G + 3 R keys: global tokens, previous, token_globals and next block.
 
     The global tokens follow the packed tokens, document by document. Empty places hold token 0: as keys they are
     closed, as queries their output is not used.
@@ -67,8 +67,8 @@ class TableEtcPlanner:
     global_size: int = 256
 
     def __call__(self, layout: Layout) -> Plan:
-        spans, own, tokens = layout.spans(), own_globals(layout, self.global_size), len(layout.document)
-        used = np.unique((layout.document[:, None] * self.global_size + own)[own >= 0])
+        spans, token_globals, tokens = layout.spans(), globals_of_tokens(layout, self.global_size), len(layout.document)
+        used = np.unique((layout.document[:, None] * self.global_size + token_globals)[token_globals >= 0])
         every = used if layout.shape is None else np.arange(len(spans) * self.global_size)
         (document, slots), total = np.divmod(every, self.global_size), tokens + len(every)
         # By token, then global token. What is no key is a query all the same, but its output is not used.
@@ -76,7 +76,7 @@ class TableEtcPlanner:
         queries, local, of_block = _windows(layout, spans, self.radius, total)
         shared = _by_document(document, len(spans), tokens, total)[of_block]
         labels = [
-            _labels_to_globals(queries, shared, own, slots, is_key),
+            _labels_to_globals(queries, shared, token_globals, slots, is_key),
             _local_labels(queries, local, self.radius, is_key),
         ]
         return TableEtcPlan(
@@ -87,16 +87,16 @@ class TableEtcPlanner:
             labels=torch.from_numpy(np.concatenate(labels, axis=2))[:, None],
             output_index=_output_index(queries, tokens, total),
             pieces=(*layout.pieces(), *np.bincount(document, minlength=len(spans)).tolist()),
-            global_labels=tuple(_global_labels(spans, document, slots, own, is_key)),
+            global_labels=tuple(_global_labels(spans, document, slots, token_globals, is_key)),
         )
 
 
-def own_globals(layout: Layout, global_size: int) -> np.ndarray:
+def globals_of_tokens(layout: Layout, global_size: int) -> np.ndarray:
     """Return the global tokens of each token's row and column, int64 ``[tokens, 2]``; -1 outside of the table."""
     half = global_size // 2
-    own = np.stack([layout.row % half, half + (layout.column - 1) % half], axis=1)
+    token_globals = np.stack([layout.row % half, half + (layout.column - 1) % half], axis=1)
     in_table = (layout.segment != 0) & layout.is_real
-    return np.where(in_table[:, None], own, -1)
+    return np.where(in_table[:, None], token_globals, -1)
 
 
 def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: int, dropout: float = 0.0) -> Tensor:
@@ -170,11 +170,11 @@ def _by_document(document: np.ndarray, documents: int, tokens: int, empty: int) 
 
 
 def _labels_to_globals(
-    queries: np.ndarray, shared: np.ndarray, own: np.ndarray, slots: np.ndarray, is_key: np.ndarray
+    queries: np.ndarray, shared: np.ndarray, token_globals: np.ndarray, slots: np.ndarray, is_key: np.ndarray
 ) -> np.ndarray:
     """Return the labels of queries with global tokens, uint8 ``[B, R, G]``."""
-    mine = np.concatenate([own, np.full((len(slots) + 1, 2), -1)])
-    slot = np.r_[np.full(len(own), -2), slots, -2]
+    mine = np.concatenate([token_globals, np.full((len(slots) + 1, 2), -1)])
+    slot = np.r_[np.full(len(token_globals), -2), slots, -2]
     is_mine = (mine[queries][:, :, None] == slot[shared][:, None, :, None]).any(-1)
     is_open = np.r_[is_key, False][shared][:, None]
     return np.where(~is_open, _CLOSED, np.where(is_mine, MINE, ANOTHER)).astype(np.uint8)
@@ -190,12 +190,12 @@ def _local_labels(queries: np.ndarray, local: np.ndarray, radius: int, is_key: n
 
 
 def _global_labels(
-    spans: np.ndarray, document: np.ndarray, slots: np.ndarray, own: np.ndarray, is_key: np.ndarray
+    spans: np.ndarray, document: np.ndarray, slots: np.ndarray, token_globals: np.ndarray, is_key: np.ndarray
 ) -> Iterator[Tensor]:
-    first = len(own)
+    first = len(token_globals)
     for number, (start, end) in enumerate(spans.tolist()):
         mine = slots[document == number]
-        is_mine = (own[None, start:end] == mine[:, None, None]).any(-1)
+        is_mine = (token_globals[None, start:end] == mine[:, None, None]).any(-1)
         labels = np.full((len(mine), end - start + len(mine)), ANOTHER, np.uint8)
         labels[:, : end - start][is_mine] = MINE
         own_keys = is_key[first : first + len(mine)]

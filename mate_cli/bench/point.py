@@ -69,7 +69,7 @@ class Point:
 
     @property
     def series(self) -> tuple[str, str, int, str, str]:
-        """What the points of one curve over the length share."""
+        """The values that the points of one curve over the length share."""
         return self.size, self.layout, self.batch, self.mode, self.dtype
 
     def __str__(self) -> str:

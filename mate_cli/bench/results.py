@@ -106,7 +106,7 @@ class Results:
         self._facts["sittings"] = sittings + self._facts["sittings"]
 
     def has(self, point: Point) -> bool:
-        """Whether the point has been measured."""
+        """Return True if the point has been measured."""
         key = asdict(point)
         return any({name: record[name] for name in key} == key for record in self.records)
 

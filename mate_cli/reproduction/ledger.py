@@ -130,7 +130,7 @@ class Ledger:
 
     @property
     def uses_sample(self) -> bool:
-        """Whether generated data replaces some of the paper's."""
+        """True if generated data replaces some of the paper's."""
         return self.config.schedule == "smoke" and None in to_plain(self.config.data).values()
 
     @property

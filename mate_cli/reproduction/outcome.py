@@ -84,7 +84,7 @@ class Outcome:
 
     @property
     def is_trained(self) -> bool:
-        """Whether its values depend on seeds."""
+        """True if its values depend on seeds."""
         sources = [source for entry in self.rows for source in entry.row.sources.values()]
         return any(isinstance(source, Trainings | Stages | FlowOf) for source in sources)
 

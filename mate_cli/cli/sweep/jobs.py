@@ -75,7 +75,7 @@ class Sweep:
 
     @property
     def told(self) -> bool:
-        """Whether a job has ended, now or before."""
+        """True if a job has ended, now or before."""
         return bool(self.endings) or any(job.done for job in self.jobs)
 
     def summary(self) -> str:
