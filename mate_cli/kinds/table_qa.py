@@ -180,7 +180,7 @@ def _task(config: TaskConfig, schedule: ScheduleConfig) -> TableQA:
 
 
 def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> dict[str, Any]:
-    """The chosen cells, the operator, and the answer as texts, empty without a chosen cell unless they are counted."""
+    """Return the chosen cells, the operator and its result as texts; ``answer`` is empty if no cell is chosen."""
     return {
         "question": question,
         "table": table.id,

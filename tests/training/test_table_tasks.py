@@ -66,7 +66,8 @@ def prepared(name: str, *words: str) -> tuple[TaskModule, Batch]:
     config = composed(f"task={name}", "backbone=tiny", "schedule=laptop", *words)
     torch.manual_seed(0)
     model, vocabulary, _ = starting_model(config, task_of(config), SILENT)
-    active_schedule(config).max_tokens = 256
+    schedule = active_schedule(config)
+    schedule.max_tokens, schedule.contrast, schedule.mentions = 256, 0.0, 0.0  # the loss of the release alone
     options = encoding_options(config, task_of(config), model.config)
     encoded = encode(EIGHT[name], CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
