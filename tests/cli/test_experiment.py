@@ -36,7 +36,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Jobs:
     """The calls of ``mate train``, in a folder whose ``conf`` holds three experiments."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "conf")
-    monkeypatch.setattr(diagnosis, "missing_inputs", lambda config: [])
+    monkeypatch.setattr(diagnosis, "missing_inputs", lambda *_: [])
     files = {
         "always": SWEEP,
         "asked": SWEEP.replace("  mode: MULTIRUN\n", ""),
