@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
+from mate_cli.analysis import outcomes
 from mate_cli.analysis.compare import compare
 from mate_cli.analysis.errors import MISTAKES, sample_table_errors
 from mate_cli.analysis.outcomes import TableOutcomes, open_outcomes
@@ -76,8 +78,15 @@ def test_the_right_and_the_wrong_differ_by_all(run: Any, task: str, measures: li
         assert wrong.differences["accuracy"].mean == pytest.approx(-share)
         return
     assert all(interval.mean == 1 for interval in right.measures.values())
-    assert all((own.mean, own.low, own.high) == (-1, -1, -1) for own in wrong.differences.values())
+    # A constant difference of two conversations or a few statements is not a certain one.
+    assert all(difference.mean == difference.low == -1 < difference.high for difference in wrong.differences.values())
     assert (right.unread, wrong.differences.keys()) == (0, right.measures.keys())
+
+
+def test_a_kind_that_gives_no_measures(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcomes, "kind_of", lambda task: SimpleNamespace(answering=None))
+    with pytest.raises(UserError, match="its kind gives no measures to analyse"):
+        opened(run("sqa", "right", gold))
 
 
 def test_sequences_are_right_as_wholes_and_drawn_as_wholes(run: Any) -> None:

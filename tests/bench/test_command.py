@@ -164,7 +164,8 @@ def test_a_folder_that_cannot_be_written_is_one_line(bench: Mate, capfd: pytest.
         ("sizes=[bse]", "unknown sizes 'bse': did you mean base? choose from tiny, minilm, base, large"),
         (
             "suite=quik",
-            "unknown suite 'quik': did you mean quick? choose from acceptance, backends, full, gpu, paper, quick",
+            "unknown suite 'quik': did you mean quick? "
+            "choose from acceptance, backends, full, gpu, paper, quick, shapes",
         ),
         ("suite.rounds=2", "suite.rounds=2: must be at least 3"),
         ("suite.grids.figures.batches=[0]", "suite.grids.figures.batches=0: must be at least 1"),
