@@ -34,12 +34,30 @@ def accuracy_record(model: Right, baselines: Mapping[str, Right], groups: Groups
     }
 
 
-def accuracy_table(title: str, records: Mapping[str, Mapping[str, Any]]) -> RichTable:
-    """One line for each model, then one for each baseline.
+def accuracy_report(
+    record: dict[str, Any],
+    title: str,
+    measures: Sequence[str],
+    submission: str = "",
+    models: Mapping[str, str] | None = None,
+) -> Report:
+    """Report the accuracies of one or several models: a table, and a line with ``measures`` of the first model.
 
     Args:
-        records: name of a model -> ``accuracy_record``, all with the same measures.
+        record: ``accuracy_record``, or several of them by name; only ``questions`` 0 for a blind split.
+        models: name of a model -> the name of its ``accuracy_record``; None: ``record`` itself is the one.
     """
+    if not record["questions"]:
+        return Report(record, submission=submission)
+    records = {"model": record} if models is None else {name: record[key] for name, key in models.items()}
+    first = next(iter(records.values()))
+    lines = [f"{name} {share_text(first['model'][name])}, {lead_text(first['lead'][name])}" for name in measures]
+    lead = first["lead"][measures[0]]
+    return Report(record, _accuracy_table(title, records), "; ".join(lines), submission, (lead["over"], lead["mean"]))
+
+
+def _accuracy_table(title: str, records: Mapping[str, Mapping[str, Any]]) -> RichTable:
+    """One line for each model, then one for each baseline."""
     measures = next(iter(records.values()))["model"]
     table = RichTable(title=title)
     table.add_column("")
@@ -53,25 +71,21 @@ def accuracy_table(title: str, records: Mapping[str, Mapping[str, Any]]) -> Rich
     return table
 
 
-def accuracy_summary(record: Mapping[str, Any], measures: Sequence[str]) -> str:
-    """One line: each of ``measures`` and the lead over its best baseline, with intervals."""
-    return "; ".join(
-        f"{name} {share_text(record['model'][name])}, {lead_text(record['lead'][name])}" for name in measures
-    )
+def grouped_table(title: str, record: Mapping[str, Any], measures: Mapping[str, str]) -> RichTable:
+    """The scores of the model, overall and by group, then those of the baselines.
 
-
-def accuracy_report(record: dict[str, Any], title: str, measures: Sequence[str], submission: str = "") -> Report:
-    """Report the record of one model; without table and summary for a blind split."""
-    if not record["questions"]:
-        return Report(record, submission=submission)
-    table, summary = accuracy_table(title, {"model": record}), accuracy_summary(record, measures)
-    return Report(record, table, summary, submission, accuracy_lead(record, measures))
-
-
-def accuracy_lead(record: Mapping[str, Any], measures: Sequence[str]) -> tuple[str, float]:
-    """The best baseline in the first of ``measures``, and the lead over it (``Report.lead``)."""
-    lead = record["lead"][measures[0]]
-    return lead["over"], lead["mean"]
+    Args:
+        measures: heading of a column -> name of the score.
+    """
+    table = RichTable(title=title)
+    table.add_column("")
+    for heading in ("questions", *measures):
+        table.add_column(heading, justify="right")
+    model = record["model"]
+    for name, scores in [("model", model["all"]), *group_rows(model), *record["baselines"].items()]:
+        cells = (str(scores.get("questions", "")), *(percent(scores[m]) for m in measures.values())) if scores else ()
+        table.add_row(name, *cells, style="bold" if name == "model" else "")
+    return table
 
 
 def group_rows(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any] | None]]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.accuracy import accuracy_lead, accuracy_record, accuracy_summary, accuracy_table
-from mate_cli.kinds.kind import AskedRun, HubCard, Report, TaskKind
+from mate_cli.kinds.accuracy import accuracy_record, accuracy_report
+from mate_cli.kinds.kind import HubCard, Report, TaskKind
 from mate_cli.metrics.baselines import Unigram, perplexity
 from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.tasks.masked_language import MaskedLanguage, PiecePrediction
@@ -29,21 +28,13 @@ class PieceEvaluation:
     predictions: dict[str, PiecePrediction]
     unigram: Unigram
 
-    @classmethod
-    def of(cls, run: AskedRun) -> PieceEvaluation:
-        return cls(run.predict(), run.unigram())
-
     def report(self, label: str) -> Report:
         record = piece_record(self)
+        report = accuracy_report(record, f"{label}: accuracy, per cent", [_ALL])
         if not record["questions"]:
-            return Report(record)
-        both = record["perplexity"]
-        summary = (
-            f"{accuracy_summary(record, [_ALL])}; perplexity {both['model']:.1f}, "
-            f"by frequencies {both['frequencies']:.1f}"
-        )
-        table = accuracy_table(f"{label}: accuracy, per cent", {"model": record})
-        return Report(record, table, summary, lead=accuracy_lead(record, [_ALL]))
+            return report
+        both = "perplexity {model:.1f}, by frequencies {frequencies:.1f}".format(**record["perplexity"])
+        return report._replace(summary=f"{report.summary}; {both}")
 
 
 def piece_record(evaluation: PieceEvaluation) -> dict[str, Any]:
@@ -73,14 +64,10 @@ def piece_record(evaluation: PieceEvaluation) -> dict[str, Any]:
     return {"questions": len(target), "tables": len(examples), **accuracies, "perplexity": perplexities}
 
 
-def _task(config: TaskConfig, schedule: ScheduleConfig) -> MaskedLanguage:
-    return MaskedLanguage()
-
-
 KIND = TaskKind(
     model=MateForMaskedLM,
-    task=_task,
-    evaluate=PieceEvaluation.of,
+    task=lambda config, schedule: MaskedLanguage(),
+    evaluate=lambda run: PieceEvaluation(run.predict(), run.unigram()),
     card=HubCard(
         pipeline="fill-mask",
         does="It predicts masked words and cells from the rest of a table and from the text around it.",

@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.accuracy import group_rows
-from mate_cli.kinds.kind import AskedRun, HubCard, Report, TaskKind
+from mate_cli.kinds.accuracy import grouped_table
+from mate_cli.kinds.kind import HubCard, Report, TaskKind
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
 from mate_cli.metrics.shares import percent, share_text
@@ -22,6 +21,8 @@ from mate_cli.tables.table import Example
 from mate_cli.tasks.span_reading import SpanPrediction, SpanReading
 
 Answers = Mapping[str, str]
+
+MEASURES = {"EM": "exact", "F1": "f1"}
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,6 @@ class ReadingEvaluation:
 
     examples: tuple[Example, ...]
     predictions: dict[str, SpanPrediction]
-
-    @classmethod
-    def of(cls, run: AskedRun) -> ReadingEvaluation:
-        return cls(run.examples, run.predict())
 
     @property
     def answers(self) -> dict[str, str]:
@@ -65,7 +62,11 @@ class ReadingEvaluation:
         title = f"{label}: answers read in the cells that hold them, per cent"
         (baseline, scores), *_ = record["baselines"].items()
         lead = (baseline, record["model"]["all"]["exact"] - scores["exact"])
-        return Report(record, reading_table(title, record), reading_summary(record), lead=lead)
+        summary = (
+            f"EM {share_text(record['exact_interval'])} with the cells given; {percent(record['readable'])}% of the "
+            "questions have such a cell"
+        )
+        return Report(record, grouped_table(title, record, MEASURES), summary, lead=lead)
 
 
 def reading_record(examples: Sequence[Example], answers: Answers, baselines: Mapping[str, Answers]) -> dict[str, Any]:
@@ -88,27 +89,6 @@ def reading_record(examples: Sequence[Example], answers: Answers, baselines: Map
         "exact_interval": asdict(mean_interval(_exact(answered, answers))),
         "baselines": {name: _scores(answered, texts) for name, texts in baselines.items()},
     }
-
-
-def reading_table(title: str, record: Mapping[str, Any]) -> RichTable:
-    """The scores of the model, overall and by group, then those of the baselines."""
-    table = RichTable(title=title)
-    table.add_column("")
-    for name in ("questions", "EM", "F1"):
-        table.add_column(name, justify="right")
-    model = record["model"]
-    for name, scores in [("model", model["all"]), *group_rows(model), *record["baselines"].items()]:
-        cells = (str(scores["questions"]), percent(scores["exact"]), percent(scores["f1"])) if scores else ()
-        table.add_row(name, *cells, style="bold" if name == "model" else "")
-    return table
-
-
-def reading_summary(record: Mapping[str, Any]) -> str:
-    """One line: exact match with its interval, and the share of readable questions."""
-    readable = percent(record["readable"])
-    return (
-        f"EM {share_text(record['exact_interval'])} with the cells given; {readable}% of the questions have such a cell"
-    )
 
 
 def _by_group(examples: Sequence[Example], answers: Answers, groups: Sequence[str]) -> dict[str, Any]:
@@ -137,7 +117,7 @@ def _task(config: TaskConfig, schedule: ScheduleConfig) -> SpanReading:
 KIND = TaskKind(
     model=MateForSpanReading,
     task=_task,
-    evaluate=ReadingEvaluation.of,
+    evaluate=lambda run: ReadingEvaluation(run.examples, run.predict()),
     card=HubCard(
         pipeline="question-answering",
         does="It reads the answer to a question, a span of words, in one cell and the passages that the cell links to.",

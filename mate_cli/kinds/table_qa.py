@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.accuracy import accuracy_lead, accuracy_record, accuracy_report, accuracy_summary, accuracy_table
+from mate_cli.kinds.accuracy import accuracy_record, accuracy_report
 from mate_cli.kinds.cell_selection import cell_records
 from mate_cli.kinds.kind import AskedRun, HubCard, Judgement, QuestionAnswering, Report, Right, TaskKind
 from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
@@ -20,10 +20,11 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.tables.aggregation import NONE, OPERATORS
 from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
-from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tables.table import Example, Table
 from mate_cli.tasks.table_qa import TableAnswer, TableQA
 from mate_cli.tasks.weak_supervision import WeakSupervision
 
+HISTORIES = {"model, own history": "own_history", "model, gold history": "gold_history"}
 CELLS, CELL_MEASURES = "answer cells, per cent", ("ALL", "SEQ")
 DENOTATIONS, DENOTATION_MEASURES = "denotation accuracy, per cent", ("accuracy",)
 
@@ -42,15 +43,8 @@ class SequenceEvaluation:
     gold_history: dict[str, TableAnswer]
 
     def report(self, label: str) -> Report:
-        record = self.record()
         submission = sqa_predictions_text(self.examples, _cells_of(self.predictions))
-        if not record["questions"]:
-            return Report(record, submission=submission)
-        models = {"model, own history": record["own_history"], "model, gold history": record["gold_history"]}
-        table = accuracy_table(f"{label}: {CELLS}", models)
-        own = record["own_history"]
-        summary, lead = accuracy_summary(own, CELL_MEASURES), accuracy_lead(own, CELL_MEASURES)
-        return Report(record, table, summary, submission, lead)
+        return accuracy_report(self.record(), f"{label}: {CELLS}", CELL_MEASURES, submission, HISTORIES)
 
     def record(self) -> dict[str, Any]:
         """ALL, SEQ and accuracy by position, with each history; the official setting is ``own_history``."""
@@ -87,11 +81,8 @@ class DenotationEvaluation:
     @property
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Question id -> the texts of the answer, none without a prediction."""
-        return {example.id: self._texts(example) for example in self.examples}
-
-    def _texts(self, example: Example) -> tuple[str, ...]:
-        answer = self.predictions.get(example.id)
-        return () if answer is None else answer_texts(example.table, answer.cells, answer.aggregation)
+        given = [(example, self.predictions.get(example.id)) for example in self.examples]
+        return {e.id: answer_texts(e.table, a.cells, a.aggregation) if a is not None else () for e, a in given}
 
 
 def evaluate(run: AskedRun) -> SequenceEvaluation | DenotationEvaluation:
@@ -191,10 +182,6 @@ def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> d
     }
 
 
-def _chosen(prediction: TableAnswer) -> tuple[tuple[Coordinate, ...], str]:
-    return prediction.cells, prediction.aggregation
-
-
 def _is_right(example: Example, prediction: TableAnswer, gold: Sequence[Value]) -> bool:
     if example.conversation:
         return set(prediction.cells) == set(example.candidates)
@@ -234,6 +221,11 @@ KIND = TaskKind(
         tapas_class="TapasForQuestionAnswering",
         tapas_fields=_tapas_fields,
     ),
-    answering=QuestionAnswering(_answer, _chosen, _is_right, _measures),
+    answering=QuestionAnswering(
+        record=_answer,
+        chosen=lambda prediction: (prediction.cells, prediction.aggregation),
+        is_right=_is_right,
+        measures=_measures,
+    ),
     pools=lambda config: config.num_aggregation_labels > 0,
 )

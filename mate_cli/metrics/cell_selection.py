@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,23 +15,6 @@ SUBSETS = {"table": "In-Table", "passage": "In-Passage", "missing": "Missing"}
 """``Example.subset`` -> the paper's name."""
 
 _NEVER = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Hits@k of a group of questions: ``at[k]`` is between 0 and 1."""
-
-    questions: int
-    at: dict[int, float]
-
-
-@dataclass(frozen=True, slots=True)
-class CellSelectionScores:
-    """Hits@k over all questions with an answer field, and over each group that is not empty."""
-
-    overall: Hits
-    by_subset: dict[str, Hits]
-    by_reasoning: dict[str, Hits]
 
 
 def rank_cells(scores: ArrayLike) -> list[Coordinate]:
@@ -53,30 +36,31 @@ def first_hits(ranked: Sequence[Sequence[Coordinate]], candidates: Sequence[Sequ
     return places
 
 
-def hits(
-    ranked: Sequence[Sequence[Coordinate]],
-    candidates: Sequence[Sequence[Coordinate]],
-    ks: Sequence[int] = KS,
-) -> dict[int, float]:
-    """Return Hits@k: the share of questions with a candidate among their first k cells (docs/notes.md, note 36).
+def hits(places: NDArray[np.int64], ks: Sequence[int] = KS) -> dict[str, Any]:
+    """Return ``questions``, their number, and ``hits@1`` and so on from ``first_hits`` (docs/notes.md, note 36).
 
-    Questions without a candidate count as misses. 0 without questions.
+    Hits@k is the share of questions with a candidate among their first k cells; 0 without questions.
     """
-    return _hits(first_hits(ranked, candidates), ks).at
+    shares = {f"hits@{k}": float(np.mean(places < k)) if len(places) else 0.0 for k in ks}
+    return {"questions": len(places), **shares}
 
 
-def score(
-    examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]], ks: Sequence[int] = KS
-) -> CellSelectionScores:
-    """Score rankings by question id, over all questions with an answer field; one without a ranking is a miss."""
+def score(examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]]) -> dict[str, Any]:
+    """Score rankings by question id; a question without a ranking is a miss.
+
+    Returns:
+        ``all``: ``hits`` over all questions with an answer field; ``by_subset``, ``by_reasoning``: over each group
+        that is not empty.
+    """
     answered = [example for example in examples if example.answers is not None]
     places = example_places(answered, ranked)
     subsets = [SUBSETS.get(example.subset, "") for example in answered]
-    return CellSelectionScores(
-        overall=_hits(places, ks),
-        by_subset=_by_group(places, subsets, ks, tuple(SUBSETS.values())),
-        by_reasoning=_by_group(places, [example.reasoning for example in answered], ks),
-    )
+    kinds = [example.reasoning for example in answered]
+    return {
+        "all": hits(places),
+        "by_subset": _by_group(places, subsets, SUBSETS.values()),
+        "by_reasoning": _by_group(places, kinds, sorted({*kinds} - {""})),
+    }
 
 
 def example_places(examples: Sequence[Example], ranked: Mapping[str, Sequence[Coordinate]]) -> NDArray[np.int64]:
@@ -84,12 +68,6 @@ def example_places(examples: Sequence[Example], ranked: Mapping[str, Sequence[Co
     return first_hits([ranked.get(example.id, ()) for example in examples], [e.candidates for e in examples])
 
 
-def _by_group(
-    places: NDArray[np.int64], groups: Sequence[str], ks: Sequence[int], order: Sequence[str] | None = None
-) -> dict[str, Hits]:
+def _by_group(places: NDArray[np.int64], groups: Sequence[str], order: Iterable[str]) -> dict[str, Any]:
     names = np.asarray(groups, dtype=object)
-    return {name: _hits(places[names == name], ks) for name in order or sorted(set(groups) - {""}) if name in groups}
-
-
-def _hits(places: NDArray[np.int64], ks: Sequence[int]) -> Hits:
-    return Hits(len(places), {k: float(np.mean(places < k)) if len(places) else 0.0 for k in ks})
+    return {name: hits(places[names == name]) for name in order if name in groups}

@@ -16,18 +16,18 @@ def read_answer_record(record: Mapping[str, Any], cells: Sequence[ReadCell], wei
     ``start`` and ``end`` count characters of the cell's reading text (its text and its passages); ``joint`` is
     p(cell) * p(span | cell)^weight; ``chosen`` is an index in ``cells``.
     """
-    spans = [
+    joined = [
         {
+            **selected,
             "span": cell.span,
             "start": cell.start,
             "end": cell.end,
             "span_probability": round(cell.span_probability, 6),
             "joint": cell.joint(weight),
         }
-        for cell in cells
+        for selected, cell in zip(record["cells"], cells, strict=True)
     ]
     chosen = choose(cells, weight)
-    joined = [{**cell, **span} for cell, span in zip(record["cells"], spans, strict=True)]
     return {**record, "answer": "" if chosen is None else cells[chosen].span, "chosen": chosen, "cells": joined}
 
 

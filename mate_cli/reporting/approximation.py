@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +10,7 @@ from rich.table import Table as RichTable
 
 from mate_cli import __version__
 from mate_cli.analysis.approximation import Fit
-from mate_cli.reporting.grid import terminal_table
-from mate_cli.runs.folder import written_to
-from mate_cli.system.files import write_text
+from mate_cli.reporting.grid import terminal_table, write_analysis
 
 
 def approximation_table(fits: Sequence[Fit]) -> RichTable:
@@ -29,12 +26,6 @@ def approximation_table(fits: Sequence[Fit]) -> RichTable:
 
 
 def write_approximation(fits: Sequence[Fit], folder: Path, command: Sequence[str]) -> None:
-    """Write ``approximation.json``: the command (the arguments after ``mate``) and each error.
-
-    Raises:
-        UserError: the folder cannot be written.
-    """
+    """Write ``approximation.json``: the command (the arguments after ``mate``) and each error."""
     made = f"{shlex.join(['mate', *command])} (mate {__version__})"
-    record = {"command": made, "fits": [fit._asdict() for fit in fits]}
-    with written_to(folder):
-        write_text(folder / "approximation.json", json.dumps(record, indent=1) + "\n")
+    write_analysis(folder, "approximation", {"command": made, "fits": [fit._asdict() for fit in fits]})

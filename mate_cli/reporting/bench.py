@@ -90,7 +90,11 @@ def report_text(results: dict[str, Any], figures: Sequence[Path]) -> str:
         figures=figures,
         series={series_name(series): _series_table(records) for series, records in by_series.items()},
         findings=_findings_table(results["findings"]),
-        left_out=list(_left_out_lines(results["records"])),
+        left_out=[
+            f"- {record['model']}, {series_name(point_of(record).series)}, {record['length']}: {measure}: {reason}"
+            for record in results["records"]
+            for measure, reason in record["left_out"].items()
+        ],
     )
 
 
@@ -167,13 +171,6 @@ def _break_even(reference: str, lengths: dict[str, Any]) -> str:
     if lengths["length"] <= lengths["from"]:
         return f"{reference}: everywhere from {lengths['from']}"
     return f"{reference}: from about {lengths['length']:.0f}"
-
-
-def _left_out_lines(records: list[Record]) -> Iterator[str]:
-    for record in records:
-        series = series_name(point_of(record).series)
-        for measure, reason in record["left_out"].items():
-            yield f"- {record['model']}, {series}, {record['length']}: {measure}: {reason}"
 
 
 def _seconds(value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +9,7 @@ from pathlib import Path
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.compare import ComparedRun
-from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
-from mate_cli.runs.folder import written_to
-from mate_cli.system.files import write_text
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, write_analysis
 
 CAPTION = (
     "Per cent; below it the difference from the first run, question by question, with its 95% bootstrap interval, "
@@ -30,17 +27,9 @@ def compare_table(title: str, runs: Sequence[ComparedRun]) -> RichTable:
 
 
 def write_comparison(title: str, runs: Sequence[ComparedRun], folder: Path, command: Sequence[str]) -> None:
-    """Write ``compare.json`` and ``compare.md``.
-
-    Args:
-        command: the arguments after ``mate``.
-
-    Raises:
-        UserError: the folder cannot be written.
-    """
-    with written_to(folder):
-        write_text(folder / "compare.json", json.dumps([asdict(run) for run in runs], indent=1) + "\n")
-        write_text(folder / "compare.md", markdown_page(command, f"{title}. {CAPTION}", [_grid(runs)]))
+    """Write ``compare.json`` and ``compare.md``; ``command`` is the arguments after ``mate``."""
+    page = markdown_page(command, f"{title}. {CAPTION}", [_grid(runs)])
+    write_analysis(folder, "compare", [asdict(run) for run in runs], page)
 
 
 def _grid(runs: Sequence[ComparedRun]) -> TextTable:

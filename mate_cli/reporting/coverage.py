@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.coverage import KINDS, Counts, Group, coverage_record
 from mate_cli.attention import Buckets
-from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
-from mate_cli.runs.folder import written_to
-from mate_cli.system.files import write_text
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, write_analysis
 
 CAPTION = (
     "Per cent of the pairs of table tokens of one row (row heads) or one column (column heads) that bucketed "
@@ -32,18 +30,9 @@ def coverage_markdown(counts: Counts, command: Sequence[str]) -> str:
 
 
 def write_coverage(counts: Counts, folder: Path, command: Sequence[str]) -> None:
-    """Write ``coverage.json``, ``coverage.md`` and ``coverage.png``.
-
-    Args:
-        command: the arguments after ``mate``.
-
-    Raises:
-        UserError: the folder cannot be written.
-    """
-    with written_to(folder):
-        write_text(folder / "coverage.json", json.dumps(coverage_record(counts), indent=1) + "\n")
-        write_text(folder / "coverage.md", coverage_markdown(counts, command))
-        _draw(counts, folder / "coverage.png")
+    """Write ``coverage.json``, ``coverage.md`` and ``coverage.png``; ``command`` is the arguments after ``mate``."""
+    page = coverage_markdown(counts, command)
+    write_analysis(folder, "coverage", coverage_record(counts), page, partial(_draw, counts))
 
 
 def _draw(counts: Counts, file: Path) -> None:

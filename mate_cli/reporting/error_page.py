@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mate_cli.analysis.errors import BLAMED, Errors, WrongAnswer
+from mate_cli.kinds.cell_selection import cell_record
 from mate_cli.metrics.near_miss import MISSES
 from mate_cli.reporting.templates import render
 from mate_cli.tables.table import Coordinate
@@ -62,14 +63,8 @@ def _rows(answer: WrongAnswer, marked: list[Coordinate]) -> Iterator[dict[str, A
 
 
 def _cell(answer: WrongAnswer, place: Coordinate) -> dict[str, Any]:
-    table, (row, column) = answer.example.table, place
-    return {
-        "row": row,
-        "header": table.header[column].text,
-        "text": table.rows[row][column].text,
-        "gold": place in answer.example.candidates,
-        "chosen": place == answer.chosen,
-    }
+    marks = {"gold": place in answer.example.candidates, "chosen": place == answer.chosen}
+    return cell_record(answer.example.table, place) | marks
 
 
 def _passages(answer: WrongAnswer, place: Coordinate) -> list[tuple[str, str]]:

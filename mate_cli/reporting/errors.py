@@ -10,13 +10,13 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.errors import BLAMED, MISTAKES, Errors, TableErrors, WrongAnswer, WrongTableAnswer
+from mate_cli.kinds.cell_selection import cell_record
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
 from mate_cli.reporting.grid import terminal_table
 from mate_cli.runs.folder import written_to
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines, write_json_lines, write_text
-from mate_cli.tables.table import Coordinate, Example
 
 CAPTION = (
     "near: lexical near-misses. Classes are given by rule, the paper's by hand, to 100 wrong answers of its own; "
@@ -105,7 +105,7 @@ def _sheet_line(answer: WrongAnswer) -> dict[str, Any]:
         "f1": answer.f1,
         "class": answer.miss,
         "blamed": answer.blamed,
-        "cell": None if answer.chosen is None else _cell(example, answer.chosen),
+        "cell": None if answer.chosen is None else cell_record(example.table, answer.chosen),
         "candidates": [list(place) for place in example.candidates],
         "annotation": dict.fromkeys(TO_ANNOTATE),
     }
@@ -119,19 +119,14 @@ def _table_sheet_line(answer: WrongTableAnswer) -> dict[str, Any]:
         "table_id": example.table.id,
         "question": example.question,
         "gold": gold,
-        "gold_cells": [_cell(example, place) for place in example.candidates],
+        "gold_cells": [cell_record(example.table, place) for place in example.candidates],
         "prediction": list(answer.prediction),
         "operator": record.get("aggregation"),
-        "cells": [_cell(example, place) for place in answer.cells],
+        "cells": [cell_record(example.table, place) for place in answer.cells],
         "probability": record.get("probability"),
         "mistake": answer.mistake,
         "annotation": dict.fromkeys(TABLE_TO_ANNOTATE),
     }
-
-
-def _cell(example: Example, place: Coordinate) -> dict[str, Any]:
-    (row, column), table = place, example.table
-    return {"row": row, "column": column, "header": table.header[column].text, "text": table.rows[row][column].text}
 
 
 def _write_sheet(sheet: Path, lines: Iterable[dict[str, Any]]) -> None:

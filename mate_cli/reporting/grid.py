@@ -1,15 +1,19 @@
-"""Tables of text for the terminal and in Markdown, and the Markdown file that an analysis writes."""
+"""Tables of text for the terminal and in Markdown, and the files that an analysis writes."""
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from mate_cli import __version__
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_text
 
 
 class TextTable(NamedTuple):
@@ -58,6 +62,22 @@ def markdown_page(command: Sequence[str], caption: str, grids: Iterable[TextTabl
     for grid in grids:
         lines += ["", *([grid.title, ""] if grid.title else []), markdown_table(grid.head, grid.rows, right)]
     return "\n".join([*lines, ""])
+
+
+def write_analysis(
+    folder: Path, name: str, record: Any, page: str = "", draw: Callable[[Path], None] | None = None
+) -> None:
+    """Write ``NAME.json`` and, where they are given, the Markdown ``NAME.md`` and the figure ``NAME.png``.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    with written_to(folder):
+        write_text(folder / f"{name}.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        if page:
+            write_text(folder / f"{name}.md", page)
+        if draw is not None:
+            draw(folder / f"{name}.png")
 
 
 def _escaped(cell: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from rich.table import Table as RichTable
@@ -12,9 +12,7 @@ from rich.table import Table as RichTable
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
 from mate_cli.metrics.shares import percent, percent_interval
 from mate_cli.metrics.statistics import Interval
-from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
-from mate_cli.runs.folder import written_to
-from mate_cli.system.files import write_text
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, write_analysis
 
 CAPTION = (
     "Per cent, with 95% intervals, of the questions whose table a perturbation changes and that are read "
@@ -33,23 +31,14 @@ def robustness_tables(title: str, result: Robustness) -> Iterator[RichTable]:
         yield terminal_table(grid.head, grid.rows, left=["perturbation"], title=f"{title}: {grid.title}")
 
 
-def robustness_markdown(title: str, result: Robustness, command: Sequence[str]) -> str:
-    return markdown_page(command, f"{title}. {CAPTION}", _grids(result))
-
-
 def write_robustness(title: str, result: Robustness, folder: Path, command: Sequence[str]) -> None:
     """Write ``robustness.json`` (with the ids of the changed predictions), ``robustness.md`` and ``robustness.png``.
 
     Args:
         command: the arguments after ``mate``.
-
-    Raises:
-        UserError: the folder cannot be written.
     """
-    with written_to(folder):
-        write_text(folder / "robustness.json", json.dumps(asdict(result), indent=1, ensure_ascii=False) + "\n")
-        write_text(folder / "robustness.md", robustness_markdown(title, result, command))
-        _draw(title, result.lengths, folder / "robustness.png")
+    page = markdown_page(command, f"{title}. {CAPTION}", _grids(result))
+    write_analysis(folder, "robustness", asdict(result), page, partial(_draw, title, result.lengths))
 
 
 def _draw(title: str, bins: Sequence[LengthBin], file: Path) -> None:

@@ -106,10 +106,11 @@ def compared(runs: Sequence[RunRecord]) -> dict[str, dict[str, list[Any]]]:
     facts = [
         _facts(run) | {name: config.get(name) for name in others} for run, config in zip(runs, settings, strict=True)
     ]
+    columns = [(name, *(record[name] for record in facts)) for name in facts[0]]
     scores = [scores_of(run) for run in runs]
     return {
         "config": {name: [run.identity.value(name) for run in runs] for name in sorted(names)},
-        "facts": {name: values for name in facts[0] if _differ(values := [record[name] for record in facts])},
+        "facts": {name: values for name, *values in columns if any(value != values[0] for value in values)},
         "scores": {name: [record.get(name) for record in scores] for run_scores in scores for name in run_scores},
     }
 
@@ -234,14 +235,10 @@ def _facts(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def _differ(values: Sequence[Any]) -> bool:
-    return any(value != values[0] for value in values[1:])
-
-
 def _shown(value: Any, part: str) -> str:
-    if part == "scores":
-        return "–" if value is None else f"{100 * value:.1f}"
-    return "–" if value is None else str(value)
+    if value is None:
+        return "–"
+    return f"{100 * value:.1f}" if part == "scores" else str(value)
 
 
 def report_broken(broken: Sequence[BrokenRecord]) -> None:

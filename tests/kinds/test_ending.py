@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from mate_cli.commands import train as command
-from mate_cli.kinds.accuracy import group_rows
-from mate_cli.kinds.cell_selection import score_table
+from mate_cli.kinds.accuracy import group_rows, grouped_table
+from mate_cli.kinds.cell_selection import HITS as COLUMNS
 from mate_cli.kinds.kind import Report
-from mate_cli.kinds.span_reading import reading_table
+from mate_cli.kinds.span_reading import MEASURES
 from mate_cli.metrics.shares import lead_text
 from tests.config.test_config import train_config
 
@@ -37,14 +37,15 @@ def test_groups_stand_below_what_they_are_of_and_none_twice() -> None:
 
 def test_both_tables_show_headings_without_numbers() -> None:
     model = {"all": HITS, "by_subset": {"In-Table": HITS}, "by_reasoning": {"lookup": HITS}}
-    table = score_table("t", {"model": model, "baselines": {"random": {k: HITS[k] for k in list(HITS)[1:]}}})
+    record = {"model": model, "baselines": {"random": {k: HITS[k] for k in list(HITS)[1:]}}}
+    table = grouped_table("t", record, COLUMNS)
     assert [list(column.cells)[:3] for column in table.columns[:2]] == [
         ["model", "  by place of the answer", "    In-Table"],
         ["3", "", "3"],
     ]
     read = {"questions": 3, "exact": 0.5, "f1": 0.5}
     model = {"all": read, "by_subset": {"In-Table": read}, "by_reasoning": {}}
-    table = reading_table("t", {"model": model, "baselines": {"cell text": read}})
+    table = grouped_table("t", {"model": model, "baselines": {"cell text": read}}, MEASURES)
     assert list(table.columns[0].cells) == ["model", "  by place of the answer", "    In-Table", "cell text"]
     assert list(table.columns[1].cells) == ["3", "", "3", "3"]
 

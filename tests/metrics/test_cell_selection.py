@@ -34,7 +34,9 @@ def test_cells_rank_by_score_and_then_by_place(scores: np.ndarray) -> None:
 )
 def test_hits_against_the_definition(questions: list[tuple[list[Coordinate], set[Coordinate]]]) -> None:
     ranked, candidates = [r for r, _ in questions], [sorted(c) for _, c in questions]
-    for k, share in hits(ranked, candidates, ks=(1, 3, 5, 9)).items():
+    shares = hits(first_hits(ranked, candidates), ks=(1, 3, 5, 9))
+    assert shares.pop("questions") == len(questions)
+    for k, share in zip((1, 3, 5, 9), shares.values(), strict=True):
         right = [bool(set(r[:k]) & c) for r, c in questions]
         assert share == pytest.approx(sum(right) / len(right))
 
@@ -55,13 +57,13 @@ def test_every_answered_question_counts_and_blind_ones_do_not() -> None:
         "of another split": [(0, 0)],
     }
     scores = score(examples, ranked)
-    assert (scores.overall.questions, scores.overall.at) == (4, {1: 0.25, 3: 0.5, 5: 0.5})
-    assert {name: (h.questions, h.at[1], h.at[3]) for name, h in scores.by_subset.items()} == {
+    assert scores["all"] == {"questions": 4, "hits@1": 0.25, "hits@3": 0.5, "hits@5": 0.5}
+    assert {name: (h["questions"], h["hits@1"], h["hits@3"]) for name, h in scores["by_subset"].items()} == {
         "In-Table": (2, 0.5, 0.5),
         "In-Passage": (1, 0.0, 1.0),
         "Missing": (1, 0.0, 0.0),
     }
-    assert {name: h.at[3] for name, h in scores.by_reasoning.items()} == {
+    assert {name: h["hits@3"] for name, h in scores["by_reasoning"].items()} == {
         "lookup": 0.5,
         "missing": 0.0,
         "two_hop": 1.0,
@@ -70,8 +72,8 @@ def test_every_answered_question_counts_and_blind_ones_do_not() -> None:
 
 
 def test_nothing_to_score() -> None:
-    assert score([], {}).overall.at == {1: 0.0, 3: 0.0, 5: 0.0}
-    assert score([_example("blind", blind=True)], {}).by_subset == {}
-    assert hits([], []) == {1: 0.0, 3: 0.0, 5: 0.0}
+    nothing = {"questions": 0, "hits@1": 0.0, "hits@3": 0.0, "hits@5": 0.0}
+    assert score([], {}) == {"all": nothing, "by_subset": {}, "by_reasoning": {}}
+    assert score([_example("blind", blind=True)], {})["by_subset"] == {}
     with pytest.raises(ValueError, match="longer"):
         first_hits([[]], [[], []])
