@@ -7,9 +7,9 @@ tokenize. It is built under a temporary name and renamed when complete.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.report import EncodingReport, summarise
-from mate_cli.encoding.source import ExampleSource
+from mate_cli.encoding.source import SplitSource
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once
@@ -49,10 +49,10 @@ class EncodedSplit:
 
 
 def open_cache(
-    source: ExampleSource,
+    source: SplitSource,
     tokenizer_folder: Path | str,
     options: EncodingOptions,
-    cache_dir: Path | str | None = None,
+    cache_dir: Path,
     processes: int = 1,
     console: Console | None = None,
 ) -> EncodedSplit:
@@ -60,7 +60,6 @@ def open_cache(
 
     Args:
         tokenizer_folder: has the vocabulary of the backbone.
-        cache_dir: None for ``$MATE_CACHE`` or ``~/.cache/mate``.
         processes: number of processes to encode with; the result does not depend on it.
         console: shows progress; None shows none.
 
@@ -68,8 +67,7 @@ def open_cache(
         UserError: data or vocabulary cannot be read, or the cache cannot be written.
     """
     tokenizer = CellTokenizer(tokenizer_folder)
-    root = Path(cache_dir or os.environ.get("MATE_CACHE") or "~/.cache/mate").expanduser()
-    folder = root / "encoded" / cache_key(source, tokenizer, options)
+    folder = cache_dir / "encoded" / cache_key(source, tokenizer, options)
     built = not folder.is_dir() and _build(folder, source, tokenizer, options, processes, console)
     from datasets import Dataset  # takes seconds to import
 
@@ -77,7 +75,7 @@ def open_cache(
     return EncodedSplit(rows, EncodingReport.load(folder / _REPORT), folder, built)
 
 
-def cache_key(source: ExampleSource, tokenizer: CellTokenizer, options: EncodingOptions) -> str:
+def cache_key(source: SplitSource, tokenizer: CellTokenizer, options: EncodingOptions) -> str:
     """Hash everything that decides the encoded rows."""
     libraries = (*_LIBRARIES, _PRUNING_LIBRARY) if options.prune == "hem" else _LIBRARIES
     parts = {
@@ -98,7 +96,7 @@ def code_hash() -> str:
 
 def _build(
     folder: Path,
-    source: ExampleSource,
+    source: SplitSource,
     tokenizer: CellTokenizer,
     options: EncodingOptions,
     processes: int,
@@ -120,10 +118,7 @@ def _build(
             if partial is None:
                 return False
             task = progress.add_task("encoding", total=len(split.examples))
-
-            def advance(examples: int) -> None:
-                progress.advance(task, examples)
-
+            advance = functools.partial(progress.advance, task)
             outcomes = write_rows(partial / _ROWS, split.examples, tokenizer, options, processes, advance)
             report = summarise(outcomes, split.questions, split.missing_tables, options.max_tokens)
             report.save(partial / _REPORT)

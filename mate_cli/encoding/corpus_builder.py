@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -151,16 +150,8 @@ def _in_processes(
 ) -> Iterator[tuple[int, ShardRecord]]:
     # Not forked: file systems that talk to other machines have threads.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=become_worker)
-    waiting = iter(missing)
-    running: set[Future[tuple[int, ShardRecord]]] = set()
     try:
-        while True:
-            for number, portion in islice(waiting, 2 * processes - len(running)):
-                running.add(pool.submit(work.make, number, portion))
-            if not running:
-                return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in done)
+        yield from (future.result() for future in as_completed([pool.submit(work.make, *part) for part in missing]))
     except BrokenProcessPool as error:
         raise UserError(
             "a process was killed, maybe for lack of memory; the same command with fewer workers resumes", 1

@@ -52,9 +52,24 @@ def encode(examples: Sequence[Example], tokenizer: CellTokenizer, options: Encod
     return encoded
 
 
-def row_of(example: Example, features: Features) -> dict[str, Any]:
-    """Return a row of the cache, which batches are made of: the arrays of an example and its targets."""
-    return {
+def rows_that_fit(
+    examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions
+) -> list[dict[str, Any]]:
+    """Return ``row_of`` the examples that fit, in order."""
+    encoded = zip(examples, encode(examples, tokenizer, options), strict=True)
+    return [row_of(example, result) for example, result in encoded if isinstance(result.outcome, Features)]
+
+
+def row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
+    """Return a row of the cache, which batches are made of: the arrays of an example and its targets.
+
+    With spans, for a reader, also the answers, their span, the texts of the cells and the characters of each token.
+
+    Raises:
+        UserError: the example did not fit.
+    """
+    features, (first, last) = encoded.features, encoded.answer_span
+    row: dict[str, Any] = {
         "id": example.id,
         "subset": example.subset,
         "reasoning": example.reasoning,
@@ -66,20 +81,15 @@ def row_of(example: Example, features: Features) -> dict[str, Any]:
         "length": len(features),
         "cell_value": features.cell_value,
     } | {name: getattr(features, name) for name in ARRAYS}
-
-
-def reading_row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
-    """Return ``row_of`` with the answers, their span, and the texts and characters of spans, for a reader."""
-    characters = encoded.features.characters
-    assert characters is not None, "encoded without spans"
-    first, last = encoded.answer_span
-    return row_of(example, encoded.features) | {
+    if features.characters is None:
+        return row
+    return row | {
         "answers": list(example.answers or ()),
         "texts": [cell.text for row in example.table.rows for cell in row],
         "span_first": first,
         "span_last": last,
-        "char_start": characters[:, 0],
-        "char_end": characters[:, 1],
+        "char_start": features.characters[:, 0],
+        "char_end": features.characters[:, 1],
     }
 
 

@@ -70,15 +70,8 @@ class FixedCollator(Collator):
 
 def _empty_like(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of the same columns without tokens, cells, answers and labels."""
-    plain = {
-        "id": "",
-        "label": -1,
-        "answer_value": np.nan,
-        "span_first": -1,
-        "span_last": -1,
-        "texts": (),
-        "answers": (),
-    }
+    plain = {"id": "", "label": -1, "answer_value": np.nan, "texts": (), "answers": ()}
+    plain |= {"span_first": -1, "span_last": -1}
     return {name: plain.get(name, np.zeros(0, np.int64)) for name in row}
 
 

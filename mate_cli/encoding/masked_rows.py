@@ -96,7 +96,7 @@ class MaskedStream:
 
     def __getitem__(self, place: int) -> dict[str, Any]:
         number, offset = divmod(place, len(self))
-        shard, table = stream_order(self.corpus.training_tables, self.seed, number).table(offset)
+        shard, table = _pass_order(self.corpus.training_tables, self.seed, number).table(offset)
         row = _kept_rows(self.corpus.manifest.tables[shard], self.corpus.manifest.held_out[shard])[table]
         return self.corpus.example(shard, int(row), self.options, self.seed, number)
 
@@ -151,10 +151,7 @@ class PassOrder:
         raise AssertionError("a place beyond the pass")
 
 
-@lru_cache(maxsize=4)
-def stream_order(tables: tuple[int, ...], seed: int, number: int) -> PassOrder:
-    """Return the order of a pass; the last few are cached."""
-    return PassOrder(tables, seed, number)
+_pass_order = lru_cache(maxsize=4)(PassOrder)
 
 
 @lru_cache(maxsize=4)

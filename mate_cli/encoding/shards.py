@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
@@ -136,7 +135,9 @@ class ShardFolder:
     def write(self, number: int, tables: Sequence[TablePieces], record: ShardRecord, vocabulary: str) -> None:
         """Write a shard, then its record."""
         schema = SCHEMA.with_metadata({"vocabulary": vocabulary})
-        batch = pa.record_batch([_column(name, tables) for name in schema.names], schema=schema)
+        columns = ([getattr(table, field.name) for table in tables] for field in schema)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        batch = pa.record_batch(arrays, schema=schema)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, schema) as writer:
             writer.write_batch(batch)
@@ -242,15 +243,6 @@ class Shard:
     def pages(self) -> list[str]:
         """The page of each table."""
         return list(self._batch.column("page").to_pylist())
-
-
-def _column(name: str, tables: Sequence[TablePieces]) -> pa.Array:
-    values = [getattr(table, name) for table in tables]
-    if name not in _LISTS:
-        return pa.array(values, type=SCHEMA.field(name).type)
-    ends = np.cumsum([0, *map(len, values)], dtype=np.int32)
-    flat = np.concatenate([np.zeros(0, dtype=np.int32), *values])
-    return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat), type=SCHEMA.field(name).type)
 
 
 def _name(number: int) -> str:

@@ -18,8 +18,11 @@ from mate_cli.tables.split import Split
 from mate_cli.tables.table import Example
 
 
-class ExampleSource(Protocol):
-    """Reads examples, and identifies them."""
+class SplitSource(Protocol):
+    """Reads the examples of a named split, and identifies them."""
+
+    @property
+    def split(self) -> str: ...
 
     def fingerprint(self) -> str:
         """Return a hash of everything that decides the examples: the files, and what is made of their content."""
@@ -28,13 +31,6 @@ class ExampleSource(Protocol):
     def read(self) -> Split:
         """Read the examples; those about one table share its ``Table`` object."""
         ...
-
-
-class SplitSource(ExampleSource, Protocol):
-    """The examples of a named split."""
-
-    @property
-    def split(self) -> str: ...
 
 
 @dataclass(frozen=True)

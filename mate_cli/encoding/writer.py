@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mate_cli.encoding.encode import encode, reading_row_of, row_of
+from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, TooLarge
 from mate_cli.encoding.report import ExampleReport, outcome_of
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -39,7 +39,7 @@ SCHEMA = pa.schema(
         *((name, pa.list_(pa.uint8() if name in _SMALL else pa.int32())) for name in ARRAYS),
     ]
 )
-"""The columns of ``encode.row_of``."""
+"""The columns of ``encode.row_of`` without spans."""
 
 READING_SCHEMA = pa.schema(
     [
@@ -52,7 +52,7 @@ READING_SCHEMA = pa.schema(
         ("char_end", pa.list_(pa.int32())),
     ]
 )
-"""The columns of ``encode.reading_row_of``."""
+"""The columns with spans."""
 
 
 def write_rows(
@@ -119,7 +119,7 @@ def _encode_chunk(
     for example, encoded in zip(examples, encode(examples, tokenizer, options), strict=True):
         outcomes.append(outcome_of(example, encoded))
         if not isinstance(encoded.outcome, TooLarge):
-            rows.append(reading_row_of(example, encoded) if options.spans else row_of(example, encoded.outcome))
+            rows.append(row_of(example, encoded))
     schema = _schema(options)
     return pa.record_batch([_column(field, rows) for field in schema], schema=schema), outcomes
 
@@ -132,10 +132,8 @@ def _column(field: pa.Field, rows: list[dict[str, Any]]) -> pa.Array:
     values = [row[field.name] for row in rows]
     if not pa.types.is_list(field.type) or pa.types.is_string(field.type.value_type):
         return pa.array(values, type=field.type)
-    kind = field.type.value_type.to_pandas_dtype()
-    flat = np.concatenate([np.zeros(0, dtype=kind), *(np.asarray(value, dtype=kind) for value in values)])
-    ends = np.cumsum([0, *map(len, values)], dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat), type=field.type)
+    kind = field.type.value_type.to_pandas_dtype()  # Arrow copies an array of its own type at once
+    return pa.array([np.asarray(value, dtype=kind) for value in values], type=field.type)
 
 
 _worker: tuple[Sequence[Example], CellTokenizer, EncodingOptions]

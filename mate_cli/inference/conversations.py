@@ -5,21 +5,18 @@ This is SQA's official setting, "sequence" in the release (docs/notes.md, note 3
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
-from mate_cli.encoding.encode import encode, row_of
-from mate_cli.encoding.features import EncodingOptions, TooLarge
+from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.source import SplitSource
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.predictor import Predictor
 from mate_cli.runs.folder import RunFolder
-from mate_cli.tables.table import Coordinate, Example
+from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.table_qa import TableAnswer
 
 Turn = tuple[str, int]
@@ -41,13 +38,7 @@ def predict_conversations(
     for _, questions in groupby(sorted(source.read().examples, key=by_position), key=by_position):
         turns = [replace(e, previous=cells.get((e.conversation, e.position - 1), ())) for e in questions]
         turn_of: dict[str, Turn] = {example.id: (example.conversation, example.position) for example in turns}
-        for answer in predictor.predict_rows(_encoded(turns, tokenizer, predictor.options)):
+        for answer in predictor.predict_rows(rows_that_fit(turns, tokenizer, predictor.options)):
             assert isinstance(answer, TableAnswer)
             answers[answer.id], cells[turn_of[answer.id]] = answer, answer.cells
     return answers
-
-
-def _encoded(examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions) -> list[dict[str, Any]]:
-    """The rows of the examples that fit."""
-    encoded = zip(examples, encode(examples, tokenizer, options), strict=True)
-    return [row_of(example, result.outcome) for example, result in encoded if not isinstance(result.outcome, TooLarge)]

@@ -21,8 +21,8 @@ from mate_cli.config.choices import one_for_each
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.inference import SELECTORS
 from mate_cli.config.train import TrainConfig
-from mate_cli.encoding.encode import encode, reading_row_of
-from mate_cli.encoding.features import EncodingOptions, TooLarge
+from mate_cli.encoding.encode import rows_that_fit
+from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import SplitSource
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.evaluate import predict_split
@@ -108,11 +108,10 @@ def read_examples(
     predictor = Predictor(folder, config, hardware)
     rows = _EncodedRows(examples, CellTokenizer(folder.best_model), predictor.options)
     loader = DataLoader(rows, batch_size=hardware.micro_batch, collate_fn=predictor.collator)
-    spans = {example.id: SpanPrediction(example.id) for example in examples}
-    spans |= {p.id: p for p in predictor.predict(loader) if isinstance(p, SpanPrediction)}
-    if rows.left_out:
-        console.print(f"{rows.left_out} of {len(examples)} questions are too long for the reader; they have no answer")
-    return spans
+    spans = {p.id: p for p in predictor.predict(loader) if isinstance(p, SpanPrediction)}
+    if left_out := len(examples) - len(spans):
+        console.print(f"{left_out} of {len(examples)} questions are too long for the reader; they have no answer")
+    return {example.id: spans.get(example.id, SpanPrediction(example.id)) for example in examples}
 
 
 class _EncodedRows(IterableDataset[dict[str, Any]]):
@@ -120,16 +119,10 @@ class _EncodedRows(IterableDataset[dict[str, Any]]):
 
     def __init__(self, examples: Sequence[Example], tokenizer: CellTokenizer, options: EncodingOptions) -> None:
         self.examples, self.tokenizer, self.options = examples, tokenizer, options
-        self.left_out = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for start in range(0, len(self.examples), _ENCODED_AT_ONCE):
-            part = self.examples[start : start + _ENCODED_AT_ONCE]
-            for example, encoded in zip(part, encode(part, self.tokenizer, self.options), strict=True):
-                if isinstance(encoded.outcome, TooLarge):
-                    self.left_out += 1
-                else:
-                    yield reading_row_of(example, encoded)
+            yield from rows_that_fit(self.examples[start : start + _ENCODED_AT_ONCE], self.tokenizer, self.options)
 
 
 def _oracle(examples: Sequence[Example]) -> Selection:

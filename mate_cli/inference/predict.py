@@ -59,7 +59,7 @@ class Answerer:
         if isinstance(encoded.outcome, TooLarge):
             raise UserError(self._too_large(encoded.outcome, encoded.full_length))
         device = self.devices.device_type
-        batch = self.collator([row_of(example, encoded.outcome)]).to(device)
+        batch = self.collator([row_of(example, encoded)]).to(device)
         with torch.inference_mode(), torch.autocast(device, torch.bfloat16, enabled=self.devices.low_precision):
             (prediction,) = self.module.predict(batch)
         return prediction

@@ -102,37 +102,16 @@ def _cell_scores(documents: list[list[str]], questions: list[str]) -> NDArray[np
     return np.stack(best, axis=1)
 
 
-def first_cell(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
-    return {(0, 0)} if example.table.rows else set()
-
-
-def first_column(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
-    return _column(range(example.table.num_rows), 0)
-
-
-def named_column(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
-    """Take the column whose header shares most words with the question, the first of ties."""
-    return _column(range(example.table.num_rows), _named(example))
-
-
-def named_column_of_previous_rows(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
-    """Take that column in the rows of the previous answer; in all rows if there is none."""
-    return _column({row for row, _ in previous} or range(example.table.num_rows), _named(example))
-
-
-def named_column_of_first_row_before(example: Example, previous: Collection[Coordinate]) -> set[Coordinate]:
-    """Take that column in the first row of the previous answer; in all rows if there is none."""
-    return _column({min(previous)[0]} if previous else range(example.table.num_rows), _named(example))
-
-
 SEQUENCE_RULES: dict[str, Rule] = {
-    "first cell": first_cell,
-    "first column": first_column,
-    "named column": named_column,
-    "named column, rows before": named_column_of_previous_rows,
-    "named column, first row before": named_column_of_first_row_before,
+    "first cell": lambda example, previous: {(0, 0)} if example.table.rows else set(),
+    "first column": lambda example, previous: _column(example, 0),
+    "named column": lambda example, previous: _column(example, _named(example)),
+    "named column, rows before": lambda example, previous: _column(example, _named(example), {r for r, _ in previous}),
+    "named column, first row before": lambda example, previous: _column(
+        example, _named(example), {row for row, _ in sorted(previous)[:1]}
+    ),
 }
-"""Rules for conversations; the last two use the previous answer."""
+"""Rules for conversations; the last two take the rows of the previous answer, or all rows if there is none."""
 
 
 def answer_by_rule(examples: Sequence[Example], rule: Rule, gold_history: bool) -> dict[str, set[Coordinate]]:
@@ -160,11 +139,13 @@ def answers_without_reading(examples: Sequence[Example]) -> dict[str, dict[str, 
     return answers | {f"always {text}": {example.id: (text,) for example in examples} for text in COMMON_ANSWERS}
 
 
-def _column(rows: Collection[int], column: int) -> set[Coordinate]:
-    return {(row, column) for row in rows}
+def _column(example: Example, column: int, rows: Collection[int] = ()) -> set[Coordinate]:
+    """Return the cells of a column in some rows, or in all if none are given."""
+    return {(row, column) for row in rows or range(example.table.num_rows)}
 
 
 def _named(example: Example) -> int:
+    """Return the column whose header shares most words with the question, the first of ties."""
     words = set(_WORDS.findall(example.question.lower()))
     shared = [len(words & set(_WORDS.findall(cell.text.lower()))) for cell in example.table.header]
     return shared.index(max(shared)) if shared else 0

@@ -6,41 +6,28 @@ choice of cells and operator, and learns from the difference to the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mate_cli.tables.aggregation import OPERATORS, Operator
+from mate_cli.config.choices import one_for_each
+from mate_cli.tables.aggregation import OPERATORS
 
 Expectation = Callable[[Tensor, Tensor], Tensor]
 """The differentiable form of an operator: expected count and sum of the chosen cells, ``[examples]`` each, to the
 expected result."""
 
-_EXPECTATIONS: dict[str, Expectation] = {
-    "SUM": lambda count, total: total,
-    "AVERAGE": lambda count, total: total / (count + 1e-10),  # the ratio of the expectations, the release's default
-    "COUNT": lambda count, total: count,
-}
-
-
-def expectations(
-    operators: Sequence[Operator], forms: Mapping[str, Expectation] = _EXPECTATIONS
-) -> tuple[Expectation, ...]:
-    """The differentiable form of each operator that computes something, in the order of the labels.
-
-    Raises:
-        ValueError: an operator has none, or a form is of no operator.
-    """
-    names = [operator.name for operator in operators if operator.compute is not None]
-    if set(names) != set(forms):
-        raise ValueError(f"operators {', '.join(names)}, and differentiable forms of {', '.join(forms)}: give each one")
-    return tuple(forms[name] for name in names)
-
-
-_IN_ORDER = expectations(OPERATORS)
+_EXPECTATIONS: dict[str, Expectation] = one_for_each(
+    (operator.name for operator in OPERATORS if operator.compute is not None),
+    {
+        "SUM": lambda count, total: total,
+        "AVERAGE": lambda count, total: total / (count + 1e-10),  # the ratio of expectations, the release's default
+        "COUNT": lambda count, total: count,
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +58,7 @@ class WeakSupervision:
     def losses(self, operators: Tensor, expected: Tensor, answer: Tensor, computes: Tensor) -> Tensor:
         """The loss of the operator and, for computed answers, of the result, ``[examples]``."""
         error = torch.where(computes, expected - answer, 0.0)
-        result = huber(error, self.huber_delta)
+        result = F.huber_loss(error, torch.zeros_like(error), reduction="none", delta=self.huber_delta)
         losses = operator_loss(operators, computes) + result
         if self.answer_loss_cutoff is None:
             return losses
@@ -96,10 +83,5 @@ def expected_result(operators: Tensor, probability: Tensor, value: Tensor, docum
     nothing = probability.new_zeros(len(operators))
     count = nothing.index_add(0, document, probability)
     total = nothing.index_add(0, document, probability * value)
-    results = torch.stack([expectation(count, total) for expectation in _IN_ORDER], dim=1)
+    results = torch.stack([expectation(count, total) for expectation in _EXPECTATIONS.values()], dim=1)
     return (results * operators[:, 1:].softmax(1)).sum(1)
-
-
-def huber(error: Tensor, delta: float) -> Tensor:
-    """Half the squared error up to ``delta``, linear beyond."""
-    return F.huber_loss(error, torch.zeros_like(error), reduction="none", delta=delta)

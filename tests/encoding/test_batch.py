@@ -34,7 +34,7 @@ def examples(draw: st.DrawFn) -> Example:
 
 def rows_of(examples: list[Example], tokenizer: CellTokenizer) -> list[dict[str, object]]:
     encoded = encode(examples, tokenizer, EncodingOptions())
-    return [row_of(example, own.features) for example, own in zip(examples, encoded, strict=True)]
+    return [row_of(example, own) for example, own in zip(examples, encoded, strict=True)]
 
 
 @given(many=st.lists(examples(), min_size=1, max_size=5))

@@ -82,7 +82,7 @@ def test_rows_are_the_encoded_examples(opened: Open, source: Source, tokenizer: 
     for row in rows:
         example = examples[row["id"]]
         (encoded,) = encode([example], tokenizer, EncodingOptions(max_tokens=30))
-        expected = row_of(example, encoded.features)
+        expected = row_of(example, encoded)
         assert set(row) == set(expected)
         for name, value in expected.items():
             np.testing.assert_array_equal(row[name], value, err_msg=name)

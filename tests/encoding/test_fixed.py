@@ -31,7 +31,7 @@ def rows_of(tokenizer: CellTokenizer, count: int) -> list[dict[str, object]]:
         for number in range(count)
     ]
     encoded = encode(examples, tokenizer, EncodingOptions())
-    return [row_of(example, own.features) for example, own in zip(examples, encoded, strict=True)]
+    return [row_of(example, own) for example, own in zip(examples, encoded, strict=True)]
 
 
 def both(tokenizer: CellTokenizer, count: int) -> tuple[Batch, Batch]:

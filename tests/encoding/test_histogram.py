@@ -65,7 +65,7 @@ def test_it_is_a_row_of_its_own_below_the_table(tokenizer: CellTokenizer) -> Non
 
 
 def test_its_cells_are_no_body_cells(tokenizer: CellTokenizer) -> None:
-    rows = [row_of(CITIES, features(tokenizer, histogram_row=True))] * 2
+    rows = [row_of(CITIES, *encode([CITIES], tokenizer, EncodingOptions(histogram_row=True)))] * 2
     batch = Collator(PatternPlanner(("row_or_column",)))(rows)
     assert len(batch.cell_document) == 2 * 4
     assert batch.cell_row.tolist() == [0, 0, 1, 1] * 2

@@ -135,11 +135,11 @@ def test_an_answer_that_is_lost_is_not_learnt(tokenizer: CellTokenizer) -> None:
     """Of alternatives those that are left are; of an answer of several cells nothing is."""
     example = asked("in 2006", candidates=((0, 0), (0, 2)), answers=("2005",))
     left = narrow(example, tokenizer, [0])
-    assert row_of(example, left.features)["has_candidate"]
+    assert row_of(example, left)["has_candidate"]
     assert (left.answer_in_input, left.features.labels.sum() > 0) == (True, True)
     lost = narrow(example, tokenizer, [0], whole_answer=True)
     assert not lost.features.labels.any()
-    assert not row_of(example, lost.features)["has_candidate"]
+    assert not row_of(example, lost)["has_candidate"]
     assert not lost.answer_in_input
     whole = hem(example, tokenizer, whole_answer=True)
     assert (whole.pruned, whole.features.labels.sum() > 1) == (0, True)
@@ -158,8 +158,8 @@ def test_where_no_column_fits_cells_are_cut(tokenizer: CellTokenizer) -> None:
 def test_the_numbers_of_a_batch_are_those_of_its_cells(tokenizer: CellTokenizer) -> None:
     rows = tuple(tuple(map(Cell, row)) for row in (("red", "3", "york"), ("blue", "5", "queen")))
     example = Example("q", "who has 5 in york", Table("t", tuple(map(Cell, ("team", "of", "in"))), rows))
-    whole = encode([example], tokenizer, EncodingOptions())[0].features
-    left = hem(example, tokenizer, max_tokens=len(whole) - 1).features
+    whole = encode([example], tokenizer, EncodingOptions())[0]
+    left = hem(example, tokenizer, max_tokens=len(whole.features) - 1)
     batch = Collator(PatternPlanner(("full",)))([row_of(example, own) for own in (left, whole, left)])
     assert batch.cell_column.tolist() == [1, 2, 1, 2, 0, 1, 2, 0, 1, 2, 1, 2, 1, 2]
     numbers = dict(zip(((1, 0), (1, 1)), (3.0, 5.0), strict=True))

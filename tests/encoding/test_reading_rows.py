@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mate_cli.attention import PatternPlanner
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.cache import cache_key, open_cache
-from mate_cli.encoding.encode import encode, reading_row_of
+from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import ReadingSource
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -40,7 +40,7 @@ def row_of_text(tokenizer: CellTokenizer, *texts: str, answer: str = "x", max_to
     candidates = tuple((0, column) for column in range(len(texts)))
     example = Example("q/0-0", "who", table_of(*texts), (answer,), candidates=candidates)
     (encoded,) = encode([example], tokenizer, EncodingOptions(max_tokens, spans=True))
-    return reading_row_of(example, encoded)
+    return row_of(example, encoded)
 
 
 def words_of(tokenizer: CellTokenizer, text: str) -> list[str]:
@@ -161,7 +161,7 @@ def test_rows_on_disk_are_the_rows(bert: CellTokenizer, tmp_path: Path) -> None:
     (example,) = source.read().examples
     assert example == reading_example(source.base.read().examples[0], (0, 0))
     (encoded,) = encode([example], bert, options)
-    expected = reading_row_of(example, encoded)
+    expected = row_of(example, encoded)
     (stored,) = rows
     assert set(stored) == set(expected)
     for name, value in expected.items():

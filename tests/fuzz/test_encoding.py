@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mate_cli.encoding.encode import encode, reading_row_of, row_of
+from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import Encoded, EncodingOptions, Features, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.encoding.writer import write_rows
@@ -80,7 +80,7 @@ def check(example: Example, encoded: Encoded, options: EncodingOptions, pieces: 
     assert {(r - 1, c - 1) for r, c in zip(outcome.row[labelled], outcome.column[labelled], strict=True)} <= {
         *example.candidates
     }
-    row = reading_row_of(example, encoded) if options.spans else row_of(example, outcome)
+    row = row_of(example, encoded)
     assert len(row["input_ids"]) == row["length"]
     if options.spans and options.input == "table":
         check_characters(example, outcome)

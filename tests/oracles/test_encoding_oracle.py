@@ -157,9 +157,7 @@ def test_values_equal_upstream(name: str, tokenizer: CellTokenizer, arrays: Any)
     case = g_cases()[name]
     examples = g_examples(case)
     encoded = encode(examples, tokenizer, options_of(case))
-    batch = Collator(PatternPlanner(("full",)))(
-        [row_of(e, own.features) for e, own in zip(examples, encoded, strict=True)]
-    )
+    batch = Collator(PatternPlanner(("full",)))([row_of(e, own) for e, own in zip(examples, encoded, strict=True)])
     in_body = batch.cell >= 0
     values = torch.where(in_body, batch.cell_value[batch.cell], torch.nan)
     tokens_of_cell = torch.bincount(batch.cell[in_body])

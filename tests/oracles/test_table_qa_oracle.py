@@ -18,7 +18,7 @@ from mate_cli.models.model import mean_by_group
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
 from mate_cli.tasks.entailment import EntailmentTask
 from mate_cli.tasks.table_qa import TableQA, batch_grid, cell_probabilities, selection_loss
-from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result, huber, operator_loss
+from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result, operator_loss
 from tests.tasks.packed_tables import on_tokens, padded_batch
 
 ORACLES = Path(__file__).resolve().parents[3] / "shared" / "oracles"
@@ -207,7 +207,8 @@ def test_the_blocks_of_the_aggregation(vectors: Any, batch: Batch, blocks: Table
     probability = mean_by_group(tokens.sigmoid(), own.place, len(own.column))[:cells]
     expected = expected_result(blocks.operators, probability, batch.cell_value, batch.cell_document)
     assert_close(expected, vectors["blk_expected_result"])
-    result = huber(torch.where(computes, expected - batch.answer_value, 0.0), 25.0)
+    error = torch.where(computes, expected - batch.answer_value, 0.0)
+    result = torch.nn.functional.huber_loss(error, torch.zeros_like(error), reduction="none", delta=25.0)
     assert_close(result, vectors["blk_regression_loss_scaled_cutoff200"])
     np.testing.assert_array_equal(result <= 200, vectors["blk_large_answer_loss_mask_cutoff200"] == 1)
 

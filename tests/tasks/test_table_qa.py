@@ -15,10 +15,10 @@ from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.metrics.denotation import execute
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
-from mate_cli.tables.aggregation import OPERATORS, Operator
+from mate_cli.tables.aggregation import OPERATORS
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid
-from mate_cli.tasks.weak_supervision import WeakSupervision, expectations, expected_result
+from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
 from tests.tasks.packed_tables import FULL, table_row
 
 WEAK = WeakSupervision(0.6, 2.0, 15.0)
@@ -236,13 +236,6 @@ def test_without_an_answer_nothing_is_right() -> None:
     ]
     for task in (TableQA(), TableQA(weak=WEAK)):
         assert not any(task.verdicts([answer], batch)[0].right for answer in answers)
-
-
-def test_an_operator_without_a_differentiable_form_is_refused() -> None:
-    with pytest.raises(ValueError, match="MAX, and differentiable forms of SUM, AVERAGE, COUNT"):
-        expectations((*OPERATORS, Operator("MAX", max, needs_numbers=True)))
-    with pytest.raises(ValueError, match="operators SUM, AVERAGE, and"):
-        expectations(OPERATORS[:3])
 
 
 def test_an_unknown_operator_is_refused_by_prediction_and_execution() -> None:

@@ -64,7 +64,7 @@ def test_it_learns_eight_examples_by_heart(name, seed, eight):
     options = encoding_options(config, task_of(config), model.config)
     encoded = encode(eight, CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
-    batch = collator([row_of(example, own.features) for example, own in zip(eight, encoded, strict=True)])
+    batch = collator([row_of(example, own) for example, own in zip(eight, encoded, strict=True)])
     module = TaskModule(model, CellSelection())
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     for _ in range(200):

@@ -15,7 +15,7 @@ from rich.console import Console
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import active_schedule
-from mate_cli.encoding.encode import encode, reading_row_of
+from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.pointr import read_examples
 from mate_cli.kinds.registry import task_of
@@ -59,7 +59,7 @@ def test_it_learns_eight_examples_by_heart(head, cache):
     options = encoding_options(config, task, model.config)
     encoded = encode(eight, CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, "auto", "cpu")
-    batch = collator([reading_row_of(example, own) for example, own in zip(eight, encoded, strict=True)])
+    batch = collator([row_of(example, own) for example, own in zip(eight, encoded, strict=True)])
     module = TaskModule(model, task)
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     for _ in range(300):

@@ -71,7 +71,7 @@ def prepared(name: str, *words: str) -> tuple[TaskModule, Batch]:
     options = encoding_options(config, task_of(config), model.config)
     encoded = encode(EIGHT[name], CellTokenizer(vocabulary), options)
     collator = collator_for(model.config, config.model, config.model.attention.backend, "cpu")
-    rows = [row_of(example, own.features) for example, own in zip(EIGHT[name], encoded, strict=True)]
+    rows = [row_of(example, own) for example, own in zip(EIGHT[name], encoded, strict=True)]
     return TaskModule(model, task_of(config)), collator(rows)
 
 

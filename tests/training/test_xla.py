@@ -61,7 +61,7 @@ def test_scores_and_gradients_are_those_of_the_cpu(name, eight):  # noqa: F811
     active_schedule(config).max_tokens = 128
     options = encoding_options(config, task_of(config), model.config)
     encoded = encode(eight[:3], CellTokenizer(vocabulary), options)
-    rows = [row_of(example, own.features) for example, own in zip(eight[:3], encoded, strict=True)]
+    rows = [row_of(example, own) for example, own in zip(eight[:3], encoded, strict=True)]
     backend, results = config.model.attention.backend, []
     for device, shape in (("cpu", None), ("xla", widest_shape(4, 128))):
         batch = collator_for(model.config, config.model, backend, device, shape=shape)(rows).to(device)

@@ -82,7 +82,7 @@ def measure(example: Example, task: str, tokens: int, low_precision: bool) -> di
     active_schedule(config).max_tokens = tokens
     options = encoding_options(config, task_of(config), model.config)
     (encoded,) = encode([example], CellTokenizer(vocabulary), options)
-    batch = collator_for(model.config, config.model, "auto", "cpu", low_precision)([row_of(example, encoded.features)])
+    batch = collator_for(model.config, config.model, "auto", "cpu", low_precision)([row_of(example, encoded)])
     module = TaskModule(model, task_of(config), Optimization(10, 1e-4, None, 0.1, 0.01), new)
     optimizer = module.configure_optimizers()["optimizer"]
 

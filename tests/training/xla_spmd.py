@@ -58,7 +58,7 @@ def main(cache: str) -> None:
     examples = [own for own in read_split(folder, "train").examples if len(own.candidates) == 1][:DEVICES]
     options = encoding_options(config, task_of(config), model.config)
     encoded = encode(examples, CellTokenizer(vocabulary), options)
-    rows = [row_of(example, own.features) for example, own in zip(examples, encoded, strict=True)]
+    rows = [row_of(example, own) for example, own in zip(examples, encoded, strict=True)]
     batch = collator_for(model.config, config.model, "auto", "xla", shape=widest_shape(DEVICES, options.max_tokens))(
         rows
     )
