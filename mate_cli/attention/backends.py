@@ -12,6 +12,7 @@ from torch import Tensor
 from mate_cli.attention.blocks import attend_blocks, blocks_plan
 from mate_cli.attention.bucketed import PAPER_BUCKETS, Buckets, attend_bucketed, bucketed_plan
 from mate_cli.attention.dense import DensePlan, attend_dense
+from mate_cli.attention.dropout import Dropout
 from mate_cli.attention.eager import EagerPlan, attend_eager
 from mate_cli.attention.flex import attend_flex, flex_plan
 from mate_cli.attention.lines import ragged_plan
@@ -51,10 +52,10 @@ BACKENDS = one_for_each(
     {
         "eager": Backend(lambda layout, _: document_plan(EagerPlan, layout), attend_eager, True, fixed_shapes=True),
         "dense": Backend(lambda layout, _: document_plan(DensePlan, layout), attend_dense, True, fixed_shapes=True),
-        "ragged": Backend(ragged_plan, attend_ragged),
+        "ragged": Backend(ragged_plan, attend_ragged, True),
         "blocks": Backend(blocks_plan, attend_blocks, True, fixed_shapes=True),
         "varlen": Backend(varlen_plan, attend_varlen, needs_gpu=True),
-        "flex": Backend(flex_plan, attend_flex, needs_gpu=True),
+        "flex": Backend(flex_plan, attend_flex, True, needs_gpu=True),
         "bucketed": Backend(bucketed_plan, attend_bucketed, True, fixed_shapes=True),
     },
 )
@@ -74,6 +75,7 @@ class PatternPlanner:
         device: type of the device that will compute.
         buckets: global size and radius of ``bucketed``.
         low_precision: whether the model computes in bf16 or fp16, which ``varlen`` needs.
+        dropout: whether attention probabilities are dropped, which ``varlen`` cannot.
     """
 
     kinds: tuple[Kind, ...]
@@ -81,11 +83,12 @@ class PatternPlanner:
     device: str = "cpu"
     buckets: Buckets = PAPER_BUCKETS
     low_precision: bool = False
+    dropout: bool = False
 
     def __call__(self, layout: Layout) -> Plan:
         name = self.backend
         if name == "auto":
-            name = fastest_backend(layout, self.kinds, self.device, self.low_precision)
+            name = fastest_backend(layout, self.kinds, self.device, self.low_precision and not self.dropout)
         if name == "bucketed":
             return bucketed_plan(layout, self.kinds, self.buckets)
         return BACKENDS[name].plan(layout, self.kinds)
@@ -96,24 +99,24 @@ def build_plan(layout: Layout, kinds: tuple[Kind, ...], backend: str = "auto", d
     return PatternPlanner(kinds, backend, device)(layout)
 
 
-def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """Compute multi-head attention over a packed batch.
 
     Args:
         qkv: float ``[tokens, 3 * hidden]``: head groups in order, within a group query | key | value, each
             ``[heads * head_dim]``.
-        dropout: share of attention probabilities to drop.
+        dropout: attention probabilities to drop, the same in every backend.
 
     Returns:
         ``[tokens, hidden]`` of the same dtype, heads in order; zero at padding, any finite number at filler.
 
     Raises:
-        ValueError: ``dropout`` is above 0 and the backend has none.
+        ValueError: the backend has no dropout.
     """
     backend = BACKENDS[plan.backend]
     if backend.has_dropout:
         return backend.attend(qkv, plan, pattern, dropout)
-    if dropout:
+    if dropout is not None:
         raise ValueError(f"{plan.backend} has no attention dropout")
     return backend.attend(qkv, plan, pattern)
 

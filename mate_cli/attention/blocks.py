@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mate_cli.attention.kernel import attend_block
+from mate_cli.attention.dropout import Dropout, attend_pairs, split_dropout
 from mate_cli.attention.pattern import Kind, Pattern, split_groups
 from mate_cli.attention.plan import (
     Layout,
@@ -108,19 +108,19 @@ def window_needed(kind: Kind, layout: Layout) -> int:
     return _cut(kind, layout, len(layout.spans()), layout.segment == 0).needed
 
 
-def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
     outputs = []
-    for kind, rows in split_groups(qkv, pattern):
+    for (kind, rows), drops in zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True):
         number = plan.kinds.index(kind)
-        tables = _attend_lines(rows, plan, number, dropout)
-        documents = _attend_documents(rows, plan.asking[number], dropout)
+        tables = _attend_lines(rows, plan, number, drops)
+        documents = _attend_documents(rows, plan.asking[number], drops)
         parts = torch.cat([tables, documents, rows.new_zeros(1, *rows.shape[2:])])
         outputs.append(parts.index_select(0, plan.groups[number].output_index).flatten(1))
     return torch.cat(outputs, 1)
 
 
-def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: float) -> Tensor:
+def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: Dropout | None) -> Tensor:
     """``[tokens, 3, heads, head_dim]`` to ``[B * BLOCK, heads, head_dim]``."""
     group = plan.groups[number]
     if not len(group.order):
@@ -130,17 +130,21 @@ def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: float) -
     query = table[:, 0].unflatten(0, (-1, BLOCK)).transpose(1, 2)
     seen = torch.cat([table, question])
     key, value = (_gather(seen[:, part], keys.place.flatten(), len(keys.place)) for part in (1, 2))
-    return attend_block(query, key, value, keys.bias, dropout).transpose(1, 2).flatten(0, 1)
+    if dropout is not None:
+        token = torch.cat([group.order, plan.asking[number].query_index])
+        dropout = dropout.of_blocks(group.order, token[keys.place.flatten()], len(keys.place))
+    return attend_pairs(query, key, value, keys.bias, dropout).transpose(1, 2).flatten(0, 1)
 
 
-def _attend_documents(rows: Tensor, asking: DocumentBlocks, dropout: float) -> Tensor:
+def _attend_documents(rows: Tensor, asking: DocumentBlocks, dropout: Dropout | None) -> Tensor:
     """``[tokens, 3, heads, head_dim]`` to ``[D * Q, heads, head_dim]``."""
     if not len(asking.query_index):
         return rows.new_zeros(0, *rows.shape[2:])
     documents = len(asking.key_bias)
     query = _gather(rows[:, 0], asking.query_index, documents)
     key, value = (_gather(rows[:, part], asking.key_index, documents) for part in (1, 2))
-    return attend_block(query, key, value, asking.key_bias.to(rows.dtype), dropout).transpose(1, 2).flatten(0, 1)
+    dropout = dropout and dropout.of_blocks(asking.query_index, asking.key_index, documents)
+    return attend_pairs(query, key, value, asking.key_bias.to(rows.dtype), dropout).transpose(1, 2).flatten(0, 1)
 
 
 def _gather(rows: Tensor, index: Tensor, blocks: int) -> Tensor:

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.coverage import Coverage, bucket_coverage
-from mate_cli.attention.kernel import attend_block, kernel_precision
+from mate_cli.attention.dropout import Dropout, attend_pairs, split_dropout
+from mate_cli.attention.kernel import kernel_precision
 from mate_cli.attention.pattern import Kind, Pattern, split_groups
 from mate_cli.attention.plan import Layout, Plan, SortedTokens, gather_index, sort_by_line
 from mate_cli.system.errors import UserError
@@ -111,13 +112,13 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
     )
 
 
-def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
-    groups = split_groups(qkv, pattern)
-    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), dropout) for kind, rows in groups], 1)
+    groups = zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True)
+    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), drops) for (kind, rows), drops in groups], 1)
 
 
-def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: float) -> Tensor:
+def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: Dropout | None) -> Tensor:
     """``[tokens, 3, heads, head_dim]`` to ``[tokens, heads * head_dim]``."""
     group = plan.groups[number]
     bias = plan.bias(number, kernel_precision(rows, group.mask.shape[2]))
@@ -130,7 +131,7 @@ def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: float)
     return torch.cat(parts).index_select(0, group.output_index).flatten(1)
 
 
-def _attend_buckets(qkv: Qkv, group: BucketGroup, bias: Tensor, dropout: float) -> Iterator[Tensor]:
+def _attend_buckets(qkv: Qkv, group: BucketGroup, bias: Tensor, dropout: Dropout | None) -> Iterator[Tensor]:
     """Yield the results of some buckets at a time, in their order, ``[queries, heads, head_dim]`` each."""
     _, _, queries, keys = bias.shape
     parts: Iterable[tuple[Tensor, Tensor, Tensor]] = [(group.query_index, group.key_index, bias)]
@@ -141,18 +142,22 @@ def _attend_buckets(qkv: Qkv, group: BucketGroup, bias: Tensor, dropout: float) 
     for query_index, key_index, mask in parts:
         query = _blocks(qkv[0], query_index, (len(mask), queries))
         key, value = (_blocks(rows, key_index, (len(mask), keys)) for rows in qkv[1:])
-        yield attend_block(query, key, value, mask, dropout).transpose(1, 2).flatten(0, 1)
+        drops = dropout and dropout.of_blocks(query_index, key_index, len(mask))
+        yield attend_pairs(query, key, value, mask, drops).transpose(1, 2).flatten(0, 1)
 
 
-def _attend_global(qkv: Qkv, plan: BucketedPlan, group: BucketGroup, dropout: float) -> Iterator[Tensor]:
+def _attend_global(qkv: Qkv, plan: BucketedPlan, group: BucketGroup, dropout: Dropout | None) -> Iterator[Tensor]:
     """Yield the results of each document's global tokens, ``[global tokens, heads, head_dim]``."""
     masks = group.global_masks
     queries = qkv[0].index_select(0, group.global_index).split([len(mask) for mask in masks])
     # Splits instead of slices: each slice would clear a gradient as large as the batch.
     keys, values = (rows.split(plan.pieces)[1::2] for rows in qkv[1:])
-    for *document, mask in zip(queries, keys, values, masks, strict=True):
+    tokens = torch.arange(plan.tokens, device=group.global_index.device).split(plan.pieces)[1::2]
+    globals_ = group.global_index.split([len(mask) for mask in masks])
+    for number, (*document, mask) in enumerate(zip(queries, keys, values, masks, strict=True)):
         query, key, value = (part.transpose(0, 1)[None] for part in document)
-        yield attend_block(query, key, value, mask, dropout)[0].transpose(0, 1)
+        drops = dropout and dropout.of_blocks(globals_[number], tokens[number], 1)
+        yield attend_pairs(query, key, value, mask, drops)[0].transpose(0, 1)
 
 
 def _blocks(rows: Tensor, index: Tensor, shape: tuple[int, int]) -> Tensor:

@@ -8,8 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from mate_cli.attention.dropout import Dropout, attend_pairs
 from mate_cli.attention.eager import attend_documents, document_masks
-from mate_cli.attention.kernel import attend_block, kernel_precision
+from mate_cli.attention.kernel import kernel_precision
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import DocumentPlan
 
@@ -31,14 +32,14 @@ class DensePlan(DocumentPlan):
         return {kind: self.masks[kind, qkv.dtype] for kind in kinds}
 
 
-def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+def attend_dense(qkv: Tensor, plan: DensePlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
 
-    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: Dropout | None) -> Tensor:
         mask = None if mask is None else mask[None, None]
-        return attend_block(query[None], key[None], value[None], mask, dropout)[0]
+        return attend_pairs(query[None], key[None], value[None], mask, dropout)[0]
 
-    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv), attend)
+    return attend_documents(qkv, plan, pattern, plan.masks_for(pattern.kinds, qkv), attend, dropout)
 
 
 def _additive(mask: Tensor | None, qkv: Tensor) -> Tensor | None:

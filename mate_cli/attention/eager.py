@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from mate_cli.attention.dropout import Dropout, split_dropout
 from mate_cli.attention.pattern import Kind, Pattern, allowed, split_groups
 from mate_cli.attention.plan import FILLER, DocumentPlan
 
-Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
-"""Maps query, key, value ``[heads, n, head_dim]`` and mask ``[n, n]`` of a document to ``[heads, n, head_dim]``."""
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None, Dropout | None], Tensor]
+"""Maps query, key, value ``[heads, n, head_dim]``, mask ``[n, n]`` and dropout ``[heads, n]`` of a document to
+``[heads, n, head_dim]``."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,14 @@ class EagerPlan(DocumentPlan):
     backend: ClassVar[str] = "eager"
 
 
-def attend_eager(qkv: Tensor, plan: EagerPlan, pattern: Pattern, dropout: float = 0.0) -> Tensor:
+def attend_eager(qkv: Tensor, plan: EagerPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``; ``dropout`` applies to the attention probabilities, as in BERT."""
 
-    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return F.dropout(probabilities(query, key, mask), dropout) @ value
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: Dropout | None) -> Tensor:
+        weights = probabilities(query, key, mask)
+        return (weights if dropout is None else weights * dropout.kept(weights.dtype)) @ value
 
-    return attend_documents(qkv, plan, pattern, document_masks(plan, pattern.kinds), attend)
+    return attend_documents(qkv, plan, pattern, document_masks(plan, pattern.kinds), attend, dropout)
 
 
 def eager_probabilities(qkv: Tensor, plan: EagerPlan, pattern: Pattern) -> list[Tensor]:
@@ -53,21 +55,30 @@ def probabilities(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def attend_documents(
-    qkv: Tensor, plan: DocumentPlan, pattern: Pattern, masks: dict[Kind, list[Tensor | None]], attend: Attend
+    qkv: Tensor,
+    plan: DocumentPlan,
+    pattern: Pattern,
+    masks: dict[Kind, list[Tensor | None]],
+    attend: Attend,
+    dropout: Dropout | None = None,
 ) -> Tensor:
     """Run ``attend`` on each head group of each document and concatenate the results; padding gets zeros."""
     hidden = qkv.shape[1] // 3
-    outputs, number = [], 0
+    outputs, number, start = [], 0, 0
     for piece, is_document in zip(qkv.split(plan.pieces), plan.is_document, strict=True):
-        if not is_document:
+        end = start + len(piece)
+        if is_document:
+            groups = zip(split_groups(piece, pattern), split_dropout(dropout, pattern), strict=True)
+            heads = [
+                attend(*_by_head(rows), masks[kind][number], drops and drops.of_tokens(slice(start, end)))
+                for (kind, rows), drops in groups
+            ]
+            by_token = [states.transpose(0, 1).flatten(1) for states in heads]
+            outputs.append(torch.cat(by_token, 1) if len(by_token) > 1 else by_token[0])
+            number += 1
+        else:
             outputs.append(piece.new_zeros(len(piece), hidden))
-            continue
-        heads = [
-            attend(*_by_head(rows), masks[kind][number]).transpose(0, 1).flatten(1)
-            for kind, rows in split_groups(piece, pattern)
-        ]
-        outputs.append(torch.cat(heads, 1) if len(heads) > 1 else heads[0])
-        number += 1
+        start = end
     return torch.cat(outputs)
 
 

@@ -6,7 +6,7 @@ from where lines and questions begin and end; no mask over all pairs of tokens i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
+from mate_cli.attention.dropout import Dropout, is_kept, split_dropout
 from mate_cli.attention.pattern import Kind, Pattern, split_groups
 from mate_cli.attention.plan import Layout, Plan, ranks, run_starts, sort_by_line
 
@@ -72,26 +73,51 @@ def flex_plan(layout: Layout, kinds: tuple[Kind, ...]) -> FlexPlan:
     return FlexPlan(len(layout.document), kinds, tuple(groups[kind] for kind in kinds))
 
 
-def attend_flex(qkv: Tensor, plan: FlexPlan, pattern: Pattern) -> Tensor:
+def attend_flex(qkv: Tensor, plan: FlexPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
-    return torch.cat(
-        [_attend_group(rows, plan, plan.kinds.index(kind)) for kind, rows in split_groups(qkv, pattern)], 1
-    )
+    groups = zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True)
+    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), drops) for (kind, rows), drops in groups], 1)
 
 
-def _attend_group(rows: Tensor, plan: FlexPlan, number: int) -> Tensor:
+def _attend_group(rows: Tensor, plan: FlexPlan, number: int, dropout: Dropout | None) -> Tensor:
     """``[tokens, 3, heads, head_dim]`` to ``[tokens, heads * head_dim]``."""
-    group = plan.groups[number]
+    group, mask = plan.groups[number], plan.mask(number)
     query, key, value = rows.index_select(0, group.order)[None].permute(2, 0, 3, 1, 4)
-    states = kernel(query, key, value, plan.mask(number))[0].transpose(0, 1).flatten(1)
+    output, log_sum = kernel(query, key, value, mask)
+    if dropout is not None:
+        # Of the kept pairs alone: their softmax, and the log of its sum, which says how much of the whole it is.
+        output, kept_sum = kernel(query, key, value, mask, dropout.of_blocks(group.order, group.order, 1))
+        output = output * ((kept_sum - log_sum).exp() / (1 - dropout.rate)).unsqueeze(-1).to(output.dtype)
+    states = output[0].transpose(0, 1).flatten(1)
     return torch.cat([states, states.new_zeros(1, states.shape[1])]).index_select(0, group.output_index)
 
 
-def kernel(query: Tensor, key: Tensor, value: Tensor, mask: BlockMask) -> Tensor:
-    """Run FlexAttention on ``[1, heads, tokens, head_dim]``; without a GPU it has no backward pass."""
+def kernel(
+    query: Tensor, key: Tensor, value: Tensor, mask: BlockMask, dropout: Dropout | None = None
+) -> tuple[Tensor, Tensor]:
+    """Run FlexAttention on ``[1, heads, tokens, head_dim]``; without a GPU it has no backward pass.
+
+    Args:
+        dropout: pairs to leave out of the softmax, ``[1, heads, tokens]``.
+
+    Returns:
+        ``[1, heads, tokens, head_dim]`` and the log of the softmax's sum, ``[1, heads, tokens]``.
+    """
     run = _compiled() if query.is_cuda else flex_attention
-    states: Tensor = run(query, key, value, block_mask=mask)
-    return states
+    score = None if dropout is None else _score_of_kept(dropout)
+    output, log_sum = run(query, key, value, score_mod=score, block_mask=mask, return_lse=True)
+    return output, log_sum
+
+
+def _score_of_kept(dropout: Dropout) -> Callable[..., Tensor]:
+    of_query, of_key = dropout.query, dropout.key
+
+    def score_of_kept(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return torch.where(
+            is_kept(of_query[batch, head, query], of_key[batch, head, key], dropout.threshold), score, -torch.inf
+        )
+
+    return score_of_kept
 
 
 @cache

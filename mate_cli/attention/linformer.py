@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from mate_cli.attention.dropout import Dropout
 from mate_cli.attention.eager import attend_documents, document_masks
 from mate_cli.attention.kernel import attend_block
 from mate_cli.attention.pattern import full_pattern
@@ -52,7 +53,7 @@ def attend_linformer(qkv: Tensor, projection: Tensor, plan: LinformerPlan, heads
         ``[tokens, hidden]``; zero at padding.
     """
 
-    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, _: Dropout | None) -> Tensor:
         to_places = projection[: key.shape[1]].T
         if mask is not None:  # the first token sees everything but filler
             to_places = to_places * mask[0]

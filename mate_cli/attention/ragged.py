@@ -16,16 +16,19 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from mate_cli.attention.dropout import Dropout, attend_dropping, split_dropout
 from mate_cli.attention.kernel import at_least_float, kernel_precision
 from mate_cli.attention.lines import DenseBlock, GroupPlan, LineClass, RaggedPlan
-from mate_cli.attention.pattern import Pattern
+from mate_cli.attention.pattern import Pattern, split_groups
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 
 
-def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern) -> Tensor:
+def attend_ragged(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
+    if dropout is not None:
+        return _attend_dropping(qkv, plan, pattern, dropout)
     qkv = qkv.contiguous()  # the kernel needs it
     if torch.is_grad_enabled() and qkv.requires_grad:
         return _RaggedAttention.apply(qkv, plan, pattern)
@@ -45,6 +48,10 @@ class _RaggedAttention(torch.autograd.Function):
         qkv, output, *log_sums = ctx.saved_tensors
         grad_output = gradients[0].contiguous()
         return _backward(qkv, output, grad_output, log_sums, ctx.plan, ctx.pattern), None, None
+
+
+_Part = tuple[Tensor, Tensor, Tensor]
+"""Places of queries int64 ``[n]``, their states ``[n, heads, head_dim]`` and log-sum-exp ``[n, heads]``."""
 
 
 class _Group(NamedTuple):
@@ -184,3 +191,63 @@ def _dense_views(group: _Group, block: DenseBlock) -> tuple[Tensor, Tensor, Tens
     rows = group.qkv[None].unflatten(2, (3, group.heads, -1)).permute(2, 0, 3, 1, 4)
     target = group.output[None, queries].unflatten(2, (group.heads, -1)).transpose(1, 2)
     return rows[0, :, :, queries], rows[1, :, :, keys], rows[2, :, :, keys], target
+
+
+def _attend_dropping(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: Dropout) -> Tensor:
+    """Compute with dropout; PyTorch's kernel has none for a given mask, so autograd goes through the blocks."""
+    outputs = []
+    for (kind, rows), drops in zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True):
+        assert drops is not None
+        outputs.append(_group_dropping(rows, plan.groups[plan.kinds.index(kind)], drops).flatten(1))
+    return torch.cat(outputs, 1)
+
+
+def _group_dropping(rows: Tensor, group: GroupPlan, dropout: Dropout) -> Tensor:
+    """``[tokens, 3, heads, head_dim]`` to ``[tokens, heads, head_dim]``."""
+    classes: list[_Part] = []
+    for lines in group.classes:
+        blocks = _dropping(rows, lines.query_index, lines.key_index, dropout, lines.lines, lines.key_bias)
+        classes.append((lines.query_target, *blocks))
+    output, log_sum = _scatter(rows, classes)
+    if group.merged:
+        of_question, question_sum = _scatter(rows, _dense_dropping(rows, group.merged, dropout), -torch.inf)
+        both = torch.logaddexp(log_sum, question_sum)
+        kept, taken = ((part - both).exp().unsqueeze(-1).to(rows.dtype) for part in (log_sum, question_sum))
+        output = output * kept + of_question * taken
+    dense = _dense_dropping(rows, group.dense, dropout)
+    if dense:
+        places, states, _ = zip(*dense, strict=True)
+        output = output.index_copy(0, torch.cat(places), torch.cat(states))
+    return output[: len(rows)]
+
+
+def _dense_dropping(rows: Tensor, blocks: tuple[DenseBlock, ...], dropout: Dropout) -> list[_Part]:
+    parts = []
+    for block in blocks:
+        query = torch.arange(block.query_start, block.query_end, device=rows.device)
+        key = torch.arange(block.key_start, block.key_end, device=rows.device)
+        parts.append((query, *_dropping(rows, query, key, dropout)))
+    return parts
+
+
+def _dropping(
+    rows: Tensor, query_index: Tensor, key_index: Tensor, dropout: Dropout, blocks: int = 1, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the states ``[queries, heads, head_dim]`` of some blocks and their log-sum-exp ``[queries, heads]``."""
+    query, key, value = (
+        rows[:, part].index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
+        for part, index in enumerate((query_index, key_index, key_index))
+    )
+    states, log_sum = attend_dropping(query, key, value, bias, dropout.of_blocks(query_index, key_index, blocks))
+    return states.transpose(1, 2).flatten(0, 1), log_sum.transpose(1, 2).flatten(0, 1)
+
+
+def _scatter(rows: Tensor, parts: list[_Part], empty: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Put parts into ``[tokens + 1, heads, head_dim]`` and ``[tokens + 1, heads]``, 0 and ``empty`` elsewhere."""
+    _, _, heads, head_dim = rows.shape
+    output = rows.new_zeros(len(rows) + 1, heads, head_dim)
+    log_sum = rows.new_full((len(rows) + 1, heads), empty, dtype=at_least_float(rows))
+    if parts:
+        places, states, log_sums = (torch.cat(part) for part in zip(*parts, strict=True))
+        output, log_sum = output.index_copy(0, places, states), log_sum.index_copy(0, places, log_sums)
+    return output, log_sum

@@ -135,7 +135,7 @@ class Limit:
 class _Values(PatternAttention):
     """Return the values of all heads: computes query, key and value, and no attention."""
 
-    def forward(self, states_TH: Tensor, plan: Any) -> Tensor:
+    def forward(self, states_TH: Tensor, plan: Any, dropout: Any = None) -> Tensor:
         return self.qkv(states_TH).chunk(3, dim=1)[2]
 
 

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import sys
 import time
 from dataclasses import asdict
@@ -28,6 +27,7 @@ from mate_cli.config.plain import to_plain
 from mate_cli.runs.provenance import environment
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import hold, remove_leftovers, write_json
+from mate_cli.system.processor import processor_name
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -143,15 +143,6 @@ def device_facts(device: str) -> dict[str, Any]:
     return {
         "device": device,
         "threads": torch.get_num_threads(),
-        "cpu": _cpu_name(),
+        "cpu": processor_name(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
     } | ({"gpu": torch.cuda.get_device_name()} if device == "cuda" else {})
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from mate_cli.attention import Plan
+from mate_cli.attention.dropout import Dropout, draw_dropout
 from mate_cli.models.configuration import ACTIVATIONS, MateConfig
 from mate_cli.models.variants import VARIANTS
 
@@ -33,8 +34,8 @@ class Attention(nn.Module):
         self.self = VARIANTS[config.heads].attention(config)
         self.output = DenseNorm(config.hidden_size, config)
 
-    def forward(self, states_TH: Tensor, plan: Plan) -> Tensor:
-        return self.output(self.self(states_TH, plan), states_TH)
+    def forward(self, states_TH: Tensor, plan: Plan, *dropout: Dropout) -> Tensor:
+        return self.output(self.self(states_TH, plan, *dropout), states_TH)
 
 
 class Intermediate(nn.Module):
@@ -48,14 +49,16 @@ class Intermediate(nn.Module):
 
 
 class Layer(nn.Module):
+    """Self-attention and feed-forward; ``dropout`` is for ``PatternAttention``, other variants draw their own."""
+
     def __init__(self, config: MateConfig) -> None:
         super().__init__()
         self.attention = Attention(config)
         self.intermediate = Intermediate(config)
         self.output = DenseNorm(config.intermediate_size, config)
 
-    def forward(self, states_TH: Tensor, plan: Plan) -> Tensor:
-        states_TH = self.attention(states_TH, plan)
+    def forward(self, states_TH: Tensor, plan: Plan, *dropout: Dropout) -> Tensor:
+        states_TH = self.attention(states_TH, plan, *dropout)
         return self.output(self.intermediate(states_TH), states_TH)
 
 
@@ -72,6 +75,9 @@ class Encoder(nn.Module):
         memory = VARIANTS[config.heads].memory
         self.memory = memory(config) if memory is not None else None
         self.recompute = False
+        drops_pairs = VARIANTS[config.heads].planner is None
+        self._dropout = config.attention_probs_dropout_prob if drops_pairs else 0.0
+        self._heads = config.num_attention_heads
 
     def forward(self, states_TH: Tensor, plan: Plan) -> Tensor:
         """Map ``[tokens, hidden]`` to the same; under autocast in its dtype, because every sublayer normalises again.
@@ -84,12 +90,21 @@ class Encoder(nn.Module):
             states_TH = states_TH.to(torch.get_autocast_dtype(device))
         if self.memory is not None:
             states_TH = torch.cat([states_TH, self.memory(plan).to(states_TH.dtype)])
-        for layer in self.layer:
+        for layer, dropout in zip(self.layer, self._attention_dropout(states_TH), strict=True):
             if self.recompute and torch.is_grad_enabled():
-                states_TH = checkpoint(layer, states_TH, plan, use_reentrant=False)
+                states_TH = checkpoint(layer, states_TH, plan, *dropout, use_reentrant=False)
             else:
-                states_TH = layer(states_TH, plan)
+                states_TH = layer(states_TH, plan, *dropout)
         return states_TH[:tokens]
+
+    def _attention_dropout(self, states_TH: Tensor) -> list[tuple[Dropout, ...]]:
+        """Draw the attention dropout of each layer; none in evaluation mode."""
+        layers = len(self.layer)
+        if not (self.training and self._dropout):
+            return [()] * layers
+        return [
+            (drawn,) for drawn in draw_dropout(self._dropout, layers, self._heads, len(states_TH), states_TH.device)
+        ]
 
 
 class Pooler(nn.Module):

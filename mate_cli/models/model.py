@@ -117,13 +117,15 @@ class MateModel(MatePreTrainedModel):
         return torch.arange(token_types.shape[1], device=token_types.device).expand(token_types.shape[:2])
 
     def _plan(self, keep: Tensor, kept_types: Tensor, backend: str) -> Plan:
-        if backend == "auto" and self.training and self.config.attention_probs_dropout_prob:
-            backend = "eager"  # not every backend has attention dropout
         segment, column, row = kept_types[:, :3].cpu().numpy().T
         # Numbers without gaps, even if an example is all padding.
         _, document = torch.unique(keep.nonzero()[:, 0], return_inverse=True)
         layout = Layout(document.cpu().numpy(), row, column, segment)
-        return make_planner(self.config, backend, keep.device.type)(layout).to(keep.device)
+        device = keep.device.type
+        low_precision = torch.is_autocast_enabled(device) or self.dtype in (torch.bfloat16, torch.float16)
+        dropout = self.training and self.config.attention_probs_dropout_prob > 0
+        planner = make_planner(self.config, backend, device, low_precision=low_precision, dropout=dropout)
+        return planner(layout).to(keep.device)
 
 
 def mean_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:

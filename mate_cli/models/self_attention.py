@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mate_cli.attention import Pattern, Plan, attend
+from mate_cli.attention.dropout import Dropout
 from mate_cli.attention.eager import EagerPlan, eager_probabilities
 from mate_cli.attention.global_local import GlobalLocalPlan, attend_global_local
 from mate_cli.attention.linformer import LinformerPlan, attend_linformer
@@ -73,8 +74,8 @@ class PatternAttention(SelfAttention):
         super().__init__(config, [group.heads for group in pattern.groups])
         self.pattern = pattern
 
-    def forward(self, states_TH: Tensor, plan: Plan) -> Tensor:
-        return attend(self.qkv(states_TH), plan, self.pattern, self.dropout)
+    def forward(self, states_TH: Tensor, plan: Plan, dropout: Dropout | None = None) -> Tensor:
+        return attend(self.qkv(states_TH), plan, self.pattern, dropout)
 
     def probabilities(self, states_TH: Tensor, plan: EagerPlan) -> list[Tensor]:
         """Return the attention probabilities of each document, ``[heads, n, n]``, queries before keys; no dropout."""

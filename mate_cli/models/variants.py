@@ -72,8 +72,9 @@ def make_planner(
     device: str = "cpu",
     buckets: Buckets = PAPER_BUCKETS,
     low_precision: bool = False,
+    dropout: bool = False,
 ) -> Planner:
-    """Make the planner of a model's attention; ``PatternPlanner`` explains the arguments and alone uses the last four.
+    """Make the planner of a model's attention; ``PatternPlanner`` explains the arguments and alone uses the last five.
 
     Raises:
         UserError: the backend cannot run on the device.
@@ -85,4 +86,4 @@ def make_planner(
         raise UserError(f"model.attention.backend={backend} needs a GPU, and the device is {device}; take auto")
     if device == "xla" and backend in BACKENDS and not BACKENDS[backend].fixed_shapes:
         raise UserError(f"model.attention.backend={backend} makes XLA compile again for each batch; take auto")
-    return PatternPlanner(config.pattern().kinds, backend, device, buckets, low_precision)
+    return PatternPlanner(config.pattern().kinds, backend, device, buckets, low_precision, dropout)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.system.distribution import NAME
+from mate_cli.system.processor import processor_name
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +43,7 @@ def environment(command: list[str]) -> dict[str, Any]:
         "git": _git_state(),
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in _PACKAGES},
-        "machine": {"system": platform.platform(), "cpu": platform.processor() or platform.machine()},
+        "machine": {"system": platform.platform(), "cpu": processor_name()},
         "cpu_count": os.cpu_count(),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from mate_cli.attention import BACKENDS, Buckets, FixedShape, widest_shape
-from mate_cli.attention.autotune import autotune
+from mate_cli.attention.autotune import Trial, autotune
 from mate_cli.attention.blocks import BLOCK, window_needed
 from mate_cli.config.kinds import KINDS
 from mate_cli.config.model import ModelConfig
@@ -26,24 +26,18 @@ from mate_cli.training.devices import Devices
 _LAYOUT = ["input_ids", "row", "column", "segment"]
 
 
-def training_backend(config: TrainConfig, device: str) -> str:
-    """The configured backend; with attention dropout, ``eager`` for ``auto``, except on XLA.
+def check_dropout(config: TrainConfig) -> None:
+    """Check that the configured backend has attention dropout if the schedule asks for it.
 
     Raises:
-        UserError: the schedule has attention dropout, and the backend does not support it.
+        UserError: it has none.
     """
     backend, dropout = config.model.attention.backend, active_schedule(config).attention_dropout
-    is_chosen_later = backend in ("auto", "autotune")
-    if not dropout or (device == "xla" and is_chosen_later):
-        return backend
-    if is_chosen_later:
-        return "eager"
-    if BACKENDS[backend].has_dropout:
-        return backend
-    raise UserError(
-        f"model.attention.backend={backend} has no attention dropout, and the schedule asks for {dropout}; "
-        "take auto, or set the schedule's attention_dropout to 0"
-    )
+    if dropout and backend in BACKENDS and not BACKENDS[backend].has_dropout:
+        raise UserError(
+            f"model.attention.backend={backend} has no attention dropout, and the schedule asks for {dropout}; "
+            "take auto, or set the schedule's attention_dropout to 0"
+        )
 
 
 def inference_backend(config: ModelConfig) -> str:
@@ -57,11 +51,12 @@ def inference_backend(config: ModelConfig) -> str:
 
 def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: Devices) -> str:
     """The fastest backend in a trial on the first encoded ``rows``; remembered in the cache folder."""
-    typical = [rows[number] for number in range(min(len(rows), config.hardware.micro_batch))]
     head_dim = model.hidden_size // model.num_attention_heads
     dtype = torch.bfloat16 if devices.low_precision else torch.float32
     memory = cache_folder(config.paths) / "autotune.json"
-    return autotune(layout_of(typical), model.pattern(), head_dim, dtype, devices.device_type, memory)
+    typical = layout_of([rows[number] for number in range(min(len(rows), config.hardware.micro_batch))])
+    dropout = model.attention_probs_dropout_prob
+    return autotune(Trial(typical, model.pattern(), head_dim, dtype, devices.device_type, dropout), memory)
 
 
 def collator_for(
@@ -80,7 +75,8 @@ def collator_for(
         shape: of all batches, on devices that need a fixed shape; masked: most masked tokens of a document then.
     """
     buckets = Buckets(config.bucketed.global_size, config.bucketed.radius)
-    planner = make_planner(model, "auto" if backend == "autotune" else backend, device, buckets, low_precision)
+    backend, dropout = "auto" if backend == "autotune" else backend, model.attention_probs_dropout_prob > 0
+    planner = make_planner(model, backend, device, buckets, low_precision, dropout)
     return Collator(planner) if shape is None else FixedCollator(planner, shape, masked)
 
 

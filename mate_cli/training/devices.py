@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ import torch
 from mate_cli.config.choices import one_for_each
 from mate_cli.config.hardware import ACCELERATORS, HardwareConfig
 from mate_cli.system.errors import UserError
+from mate_cli.system.processor import processor_name
 from mate_cli.training import xla
 
 
@@ -75,7 +75,7 @@ def device_name(devices: Devices) -> str:
     """The name of the processor or accelerator, as far as known."""
     if devices.device_type == "cuda":
         return torch.cuda.get_device_name()
-    return platform.processor() or platform.machine() if devices.device_type == "cpu" else devices.accelerator
+    return processor_name() if devices.device_type == "cpu" else devices.accelerator
 
 
 def resolve_devices(hardware: HardwareConfig) -> Devices:
@@ -93,6 +93,11 @@ def resolve_devices(hardware: HardwareConfig) -> Devices:
         precision = "bf16-mixed" if _has_native_bf16(accelerator) else "32-true"
     devices = hardware.devices or _all_devices(accelerator)
     return Devices(accelerator, devices, hardware.nodes, precision, hardware.strategy)
+
+
+def emulates_bf16(devices: Devices) -> bool:
+    """True if a CPU without bf16 instructions is to compute in bf16."""
+    return devices.accelerator == "cpu" and devices.low_precision and not _has_native_bf16("cpu")
 
 
 def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, int]:

@@ -24,12 +24,12 @@ from mate_cli.runs.parent import check_parent, origin_of
 from mate_cli.runs.place import current_identity, run_path, run_to_resume
 from mate_cli.system.errors import Preempted, UserError, disk_reason
 from mate_cli.system.ranks import is_first_rank
-from mate_cli.training.backend import check_fixed, collator_for, most_masked, shape_of, training_backend, tuned_backend
+from mate_cli.training.backend import check_dropout, check_fixed, collator_for, most_masked, shape_of, tuned_backend
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted, check_state
 from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.curves import Curves
 from mate_cli.training.data import TaskDataModule
-from mate_cli.training.devices import Devices, accumulation, device_name, loader_workers, resolve_devices
+from mate_cli.training.devices import Devices, accumulation, device_name, emulates_bf16, loader_workers, resolve_devices
 from mate_cli.training.finite import FiniteLoss
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import Optimization, TaskModule, quieten_lightning
@@ -86,6 +86,11 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         folder.record_start(to_plain(config), sys.argv, origin, identity.data)
         examples = setup.steps * setup.schedule.batch
         console.print(describe_cost(setup.module.model, setup.mean_length, examples, devices))
+        if emulates_bf16(devices):
+            console.print(
+                "warning: this processor has no bf16 instructions, so bf16 takes several times as long as 32 bits; "
+                "use hardware=cpu or hardware.precision='32-true'"
+            )
         try:
             _fit(setup, console)
         finally:
@@ -112,7 +117,8 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     """Build data, model and module of a run; write nothing to the run folder."""
     schedule = active_schedule(config)
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
-    backend, on_xla = training_backend(config, devices.device_type), devices.device_type == "xla"
+    backend, on_xla = config.model.attention.backend, devices.device_type == "xla"
+    check_dropout(config)
     check_data(config)
     if on_xla:
         check_fixed(config.task)

@@ -8,7 +8,7 @@ import torch
 
 from mate_cli.attention import BACKENDS, HeadGroup, Pattern, full_pattern, mate_pattern
 from mate_cli.attention import autotune as tuning
-from mate_cli.attention.autotune import autotune, candidates, measure
+from mate_cli.attention.autotune import Trial, autotune, candidates, measure
 from tests.attention.layouts import document, layout
 
 ROW_OR_COLUMN = Pattern((HeadGroup("row_or_column", 2),))
@@ -33,7 +33,11 @@ def trials(monkeypatch):
 
 
 def choose(batch, memory):
-    return autotune(batch, mate_pattern(4), 16, torch.float32, "cpu", memory)
+    return autotune(trial_of(mate_pattern(4), layout=batch), memory)
+
+
+def trial_of(pattern, dtype=torch.float32, device="cpu", dropout=0.0, layout=None):
+    return Trial(layout, pattern, 16, dtype, device, dropout)
 
 
 def test_the_fastest_is_taken_and_remembered(batch, trials, tmp_path):
@@ -67,15 +71,36 @@ def test_a_memory_that_cannot_be_written_stops_nothing(batch, trials, tmp_path):
 
 
 def test_candidates_are_exact_and_run_there():
-    assert candidates(mate_pattern(4), torch.float32, "cpu") == ["dense", "ragged", "blocks"]
-    assert candidates(ROW_OR_COLUMN, torch.float32, "cpu") == ["dense"]
-    assert candidates(mate_pattern(4), torch.float32, "cuda") == ["dense", "flex"]
-    assert candidates(full_pattern(4), torch.bfloat16, "cuda") == ["dense", "flex", "varlen"]
-    for name in candidates(mate_pattern(4), torch.float32, "cpu"):
-        assert not BACKENDS[name].needs_gpu
+    assert candidates(trial_of(mate_pattern(4))) == ["dense", "ragged", "blocks"]
+    assert candidates(trial_of(ROW_OR_COLUMN)) == ["dense"]
+    assert candidates(trial_of(mate_pattern(4), device="cuda")) == ["dense", "flex"]
+    assert candidates(trial_of(full_pattern(4), torch.bfloat16, "cuda")) == ["dense", "flex", "varlen"]
+    assert not any(BACKENDS[name].needs_gpu for name in candidates(trial_of(mate_pattern(4))))
 
 
-def test_a_trial_times_every_candidate(batch):
-    seconds = measure(batch, mate_pattern(4), 16, torch.float32, "cpu")
-    assert set(seconds) == {"dense", "ragged", "blocks"}
+def test_candidates_have_dropout_where_it_is_asked_for():
+    for device in ("cpu", "cuda"):
+        names = candidates(trial_of(mate_pattern(4), torch.bfloat16, device, dropout=0.1))
+        assert names
+        assert all(BACKENDS[name].has_dropout for name in names)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_trial_times_every_candidate(batch, dropout):
+    trial = trial_of(mate_pattern(4), dropout=dropout, layout=batch)
+    seconds = measure(trial)
+    assert list(seconds) == candidates(trial)
     assert all(0 < taken < 60 for taken in seconds.values())
+
+
+def test_a_trial_with_dropout_is_remembered_apart(batch, trials, tmp_path):
+    for dropout in (0.0, 0.1, 0.0, 0.1):
+        autotune(trial_of(mate_pattern(4), dropout=dropout, layout=batch), tmp_path / "autotune.json")
+    assert len(trials) == 2
+
+
+def test_another_processor_has_another_answer(batch, trials, tmp_path, monkeypatch):
+    choose(batch, tmp_path / "autotune.json")
+    monkeypatch.setattr(tuning, "processor_name", lambda: "another processor")
+    choose(batch, tmp_path / "autotune.json")
+    assert len(trials) == 2

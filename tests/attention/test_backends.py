@@ -20,7 +20,8 @@ from mate_cli.attention import (
     flex,
     varlen,
 )
-from mate_cli.attention.eager import eager_probabilities, probabilities
+from mate_cli.attention.dropout import draw_dropout
+from mate_cli.attention.eager import eager_probabilities
 from mate_cli.attention.lines import ragged_plan
 from mate_cli.system.errors import UserError
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout, layouts
@@ -84,7 +85,7 @@ def backward_by_sequence(grad, query, key, value, output, log_sum, part):
     return grads
 
 
-def attend_by_block(query, key, value, mask):
+def attend_by_block(query, key, value, mask, dropout=None):
     """What a FlexAttention kernel does: full blocks are not masked, blocks in no table are not looked at."""
     size, block = query.shape[2], mask.BLOCK_SIZE[0]
     tokens = torch.arange(size)
@@ -97,25 +98,36 @@ def attend_by_block(query, key, value, mask):
                 own = slice(row * block, (row + 1) * block), slice(column * block, (column + 1) * block)
                 assert not seen[own].any(), "a block is in two tables"
                 seen[own] = True if is_full else pairs[own]
-    return probabilities(query, key, seen) @ value
+    scores = (query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf)
+    if dropout is not None:
+        scores = scores.masked_fill(dropout.kept(scores.dtype) == 0, -torch.inf)
+    is_empty = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(is_empty, 0).softmax(-1).masked_fill(is_empty, 0)
+    return weights @ value, scores.masked_fill(is_empty, 0).logsumexp(-1).masked_fill(is_empty[..., 0], -torch.inf)
 
 
-def run(batch, pattern, backend, seed=0):
-    """Output and gradient of a random weighting of it, both float64."""
+def run(batch, pattern, backend, seed=0, rate=0.0):
+    """Output and gradient of a random weighting of it, both float64; with dropout if there is a rate."""
     generator = torch.Generator().manual_seed(seed)
     hidden = pattern.heads * HEAD_DIM
     size = len(batch.document)
     qkv = torch.randn(size, 3 * hidden, generator=generator, dtype=torch.float64).requires_grad_()
     weight = torch.randn(size, hidden, generator=generator, dtype=torch.float64)
-    output = attend(qkv, plan_of(batch, pattern.kinds, backend), pattern)
+    dropout = drawn(pattern, size, rate, seed) if rate else None
+    output = attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout)
     (gradient,) = torch.autograd.grad((output * weight).sum(), qkv)
     with torch.no_grad():
-        torch.testing.assert_close(attend(qkv, plan_of(batch, pattern.kinds, backend), pattern), output)
+        torch.testing.assert_close(attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout), output)
     return output.detach(), gradient
 
 
-def assert_equal(batch, pattern, backend):
-    expected, got = run(batch, pattern, "eager"), run(batch, pattern, backend)
+def drawn(pattern, tokens, rate, seed=0):
+    torch.manual_seed(seed)
+    return draw_dropout(rate, 1, pattern.heads, tokens, torch.device("cpu"))[0]
+
+
+def assert_equal(batch, pattern, backend, rate=0.0):
+    expected, got = run(batch, pattern, "eager", rate=rate), run(batch, pattern, backend, rate=rate)
     for ours, reference in zip(got, expected, strict=True):
         torch.testing.assert_close(ours, reference, rtol=0, atol=1e-10)
         padding = torch.from_numpy(batch.document < 0)
@@ -247,20 +259,35 @@ def test_plans_travel_between_processes(backend):
     assert torch.equal(attend(qkv, sent, pattern), attend(qkv, plan, pattern))
 
 
-DROPPING = ("eager", "dense", "blocks", "bucketed")
+DROPPING = [name for name in EXACT if name == MERGED or BACKENDS[name].has_dropout]
+
+
+@settings(max_examples=60)
+@given(layouts(), st.sampled_from(sorted(PATTERNS)), st.sampled_from(DROPPING), st.sampled_from([0.1, 0.5, 0.9]))
+def test_backends_drop_the_same_pairs(batch, name, backend, rate):
+    assert_equal(batch, PATTERNS[name], backend, rate)
+
+
+@pytest.mark.parametrize("backend", DROPPING)
+@pytest.mark.parametrize("case", sorted(EDGE_CASES))
+def test_edge_cases_with_dropout(case, backend):
+    rng = np.random.default_rng(1)
+    documents = [document(*shape, rng) for shape in EDGE_CASES[case]]
+    assert_equal(layout(documents, [2] * len(documents)), PATTERNS["1:1"], backend, 0.3)
 
 
 def test_no_backend_ignores_dropout():
     batch = layout([document(4, True, 5, 4, np.random.default_rng(7))], [0])
     pattern = PATTERNS["1:1"]
     qkv = torch.ones(len(batch.document), 3 * pattern.heads * HEAD_DIM)
-    for backend in DROPPING:
-        dropped = attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout=0.5)
+    dropout = drawn(pattern, len(batch.document), 0.5)
+    for backend in ("eager", "bucketed", *DROPPING):
+        dropped = attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout)
         assert not torch.allclose(dropped, torch.ones_like(dropped))
         assert dropped.mean() == pytest.approx(1.0, abs=0.2)
     for backend in {*EXACT} - {*DROPPING}:
         with pytest.raises(ValueError, match="dropout"):
-            attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout=0.5)
+            attend(qkv, plan_of(batch, pattern.kinds, backend), pattern, dropout)
 
 
 def test_broken_layouts_are_refused():

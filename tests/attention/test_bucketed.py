@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.attention import Buckets, PatternPlanner, attend, bucketed, build_plan, mate_pattern
+from mate_cli.attention.dropout import draw_dropout
 from mate_cli.attention.eager import EagerPlan, attend_documents, probabilities
 from mate_cli.attention.plan import document_plan
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout, layouts
@@ -47,31 +48,34 @@ def results(qkv, weight, attention):
     return output.detach(), gradient
 
 
-def bucketed_results(batch, pattern, buckets):
-    """What `bucketed` and the reference under its masks give, output and gradient."""
+def bucketed_results(batch, pattern, buckets, rate=0.0):
+    """What `bucketed` and the reference under its masks give, output and gradient; with dropout if there is a rate."""
     torch.manual_seed(0)
+    drawn = draw_dropout(rate, 1, pattern.heads, len(batch.document), torch.device("cpu"))[0] if rate else None
     qkv = torch.randn(len(batch.document), 3 * pattern.heads * HEAD_DIM, dtype=torch.float64)
     weight = torch.randn(len(batch.document), pattern.heads * HEAD_DIM, dtype=torch.float64)
     plan = PatternPlanner(pattern.kinds, "bucketed", buckets=buckets)(batch)
     masks = {kind: brute_force_masks(batch, kind, buckets) for kind in pattern.kinds}
     documents = document_plan(EagerPlan, batch)
 
-    def reference(inputs):
-        return attend_documents(
-            inputs, documents, pattern, masks, lambda query, key, value, mask: probabilities(query, key, mask) @ value
-        )
+    def attend_masked(query, key, value, mask, dropout):
+        weights = probabilities(query, key, mask)
+        return (weights if dropout is None else weights * dropout.kept(weights.dtype)) @ value
 
-    return plan, results(qkv, weight, lambda x: attend(x, plan, pattern)), results(qkv, weight, reference)
+    def reference(inputs):
+        return attend_documents(inputs, documents, pattern, masks, attend_masked, drawn)
+
+    return plan, results(qkv, weight, lambda x: attend(x, plan, pattern, drawn)), results(qkv, weight, reference)
 
 
 sizes = st.builds(Buckets, st.integers(1, 12), st.integers(1, 9))
 
 
 @settings(max_examples=60)
-@given(layouts(), st.sampled_from(LINES), sizes, st.sampled_from([1, 3, 48]))
-def test_buckets_are_the_intersected_mask(batch, name, buckets, at_once):
+@given(layouts(), st.sampled_from(LINES), sizes, st.sampled_from([1, 3, 48]), st.sampled_from([0.0, 0.5]))
+def test_buckets_are_the_intersected_mask(batch, name, buckets, at_once, rate):
     with mock.patch.object(bucketed, "_BUCKETS_AT_ONCE", at_once):
-        _, got, expected = bucketed_results(batch, PATTERNS[name], buckets)
+        _, got, expected = bucketed_results(batch, PATTERNS[name], buckets, rate)
     for ours, reference in zip(got, expected, strict=True):
         torch.testing.assert_close(ours, reference, rtol=0, atol=1e-10)
     assert not got[0][torch.from_numpy(batch.document < 0)].any()

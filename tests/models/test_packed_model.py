@@ -102,8 +102,16 @@ def test_dropout_falls_in_training_only(small_config, padded_tables):
     assert not torch.equal(model(**padded_tables).last_hidden_state, model(**padded_tables).last_hidden_state)
     model.eval()
     assert torch.equal(model(**padded_tables).last_hidden_state, model(**padded_tables).last_hidden_state)
-    with pytest.raises(ValueError, match="no attention dropout"):
-        model.train()(**padded_tables, backend="ragged")
+
+
+@pytest.mark.parametrize("backend", ["auto", "dense", "ragged", "blocks"])
+def test_attention_dropout_is_the_same_in_every_backend(small_config, padded_tables, backend):
+    model = MateModel(small_config(attention_probs_dropout_prob=0.3)).train()
+    states = []
+    for name in ("eager", backend):
+        torch.manual_seed(0)
+        states.append(model(**padded_tables, backend=name).last_hidden_state)
+    torch.testing.assert_close(*states, atol=1e-5, rtol=1e-4)
 
 
 def test_positions_restart_in_each_cell():

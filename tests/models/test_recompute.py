@@ -38,7 +38,9 @@ def gradients(config: MateConfig, backend: str, recompute: bool) -> tuple[dict[s
     return found, sum(size for place, size in kept.items() if place not in weights)
 
 
-@pytest.mark.parametrize(("backend", "attention_dropout"), [("eager", 0.2), ("dense", 0.0), ("ragged", 0.0)])
+@pytest.mark.parametrize(
+    ("backend", "attention_dropout"), [("eager", 0.2), ("dense", 0.2), ("ragged", 0.2), ("ragged", 0.0)]
+)
 def test_recomputing_changes_no_gradient_and_keeps_less(
     small_config: Any, backend: str, attention_dropout: float
 ) -> None:
