@@ -18,7 +18,7 @@ LAUNCHER = "hydra/launcher"
 
 
 def candidates(line: str) -> list[str]:
-    """What the last word of a line, up to the cursor, could become; empty where it may be anything, a file say.
+    """Return what the last word of a line, up to the cursor, could become; empty if it may be anything, a file say.
 
     A candidate that ends in ``=`` or ``.`` waits for more of the same word.
     """
@@ -29,16 +29,13 @@ def candidates(line: str) -> list[str]:
     words, folder = take_config_dir(words)
     command = next((word for word in words if not word.startswith("-")), None)
     with config_dir(folder):
-        found = _starts(current) if command is None else _continues(command, words, current)
-        return sorted({word for word in found if word.startswith(current)})
+        return sorted({word for word in _next_words(command, words, current) if word.startswith(current)})
 
 
-def _starts(current: str) -> Sequence[str]:
-    return ("--help", "--version") if current.startswith("-") else COMMANDS
-
-
-def _continues(command: str, words: Sequence[str], current: str) -> Iterator[str]:
-    if current.startswith("-"):
+def _next_words(command: str | None, words: Sequence[str], current: str) -> Iterator[str]:
+    if command is None:
+        yield from ("--help", "--version") if current.startswith("-") else COMMANDS
+    elif current.startswith("-"):
         yield from FLAGS
     elif command == "ls":
         yield from LISTED
@@ -85,17 +82,13 @@ def _values(command: str, words: Sequence[str], current: str) -> Iterator[str]:
     elif key is not None and _names_run(key, words):
         choices = list(map(str, run_folders(Path(_named(words, "paths.runs") or "runs"))))
     else:
-        choices = () if key is None else _choices(key)
+        choices = () if key is None else ("true", "false") if key.type is bool else key.meaning.get("choices") or ()
     opening = "[" if key is not None and key.is_list and not before else ""
     yield from (f"{name}={before}{comma}{opening}{choice}" for choice in choices)
 
 
-def _choices(key: Key) -> Sequence[str]:
-    return ("true", "false") if key.type is bool else key.meaning.get("choices") or ()
-
-
 def _names_run(key: Key, words: Sequence[str]) -> bool:
-    """Whether the value of a key is a run folder; ``backbone.path`` is one after ``backbone=run`` alone."""
+    """Return True if a key names a run folder; ``backbone.path`` does only after ``backbone=run``."""
     return key.meaning["reads"] in ("run", "listed run") or (
         key.name == "backbone.path" and _named(words, "backbone") == "run"
     )

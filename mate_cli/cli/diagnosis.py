@@ -7,6 +7,7 @@ every job of a sweep are checked, so that one look at the screen is enough.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,12 +18,12 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, QuotedString
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
-from mate_cli.cli.harmless import HYDRA_GROUPS, code_problem
+from mate_cli.cli.harmless import word_problems
 from mate_cli.cli.inputs import missing_inputs
 from mate_cli.config import schema
 from mate_cli.config.catalogue import default_options
@@ -71,15 +72,16 @@ def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: b
     shown).
     """
     with composing():
-        parsed, found = _parse(command, overrides)
-        found += _repeated_groups(parsed)
+        parsed, lines = _parse(overrides)
+        groups = Counter(item.key_or_group for item in parsed if _options(item.key_or_group))
+        lines += [f"{name} is given twice" for name, times in groups.items() if times > 1]
         if not multirun:
             several = [item for item in parsed if item.is_sweep_override()]
-            found += [_several_values(command, item) for item in several]
+            lines += [_several_values(command, item) for item in several]
             parsed = [item for item in parsed if item not in several or not _is_list(command, item)]
         for settings in _variants(parsed):
-            found += _setting_problems(command, settings, complete)
-    return list(dict.fromkeys(found))
+            lines += _setting_problems(command, settings, complete)
+    return list(dict.fromkeys(lines))
 
 
 def typed(config: DictConfig) -> Any:
@@ -87,33 +89,30 @@ def typed(config: DictConfig) -> Any:
     return settle_schedule(OmegaConf.to_object(config))
 
 
-def _parse(command: str, overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
-    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
-    parsed, found = [], []
+def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
+    loader = GlobalHydra.instance().config_loader()
+    parser = OverridesParser.create(loader)
+    parsed, lines = [], []
     for text in overrides:
         try:
             (override,) = parser.parse_overrides([text])  # unlike parse_override, this lets glob(*) find the options
         except HydraException:
-            found.append(f"cannot read '{text}': {UNCLOSED if '=' in text else NO_VALUE}")
+            lines.append(f"cannot read '{text}': {UNCLOSED if '=' in text else NO_VALUE}")
             continue
         if override.is_delete():
-            found.append(f"cannot remove '{text}': keys have defaults, set another value")
+            lines.append(f"cannot remove '{text}': keys have defaults, set another value")
         elif override.is_add() and not override.is_force_add():
-            found.append(f"cannot add '{text}': only existing keys can be set, without the +")
+            lines.append(f"cannot add '{text}': only existing keys can be set, without the +")
         elif override.is_interval_sweep():
-            found.append(f"cannot sweep over '{text}': list the values, like seed=0,1,2")
-        elif problem := code_problem(command, override):
-            found.append(problem)
-        elif override.key_or_group in HYDRA_GROUPS:
-            found += _group_problems(override.key_or_group, override.value())
-        elif not override.key_or_group.startswith("hydra"):
+            lines.append(f"cannot sweep over '{text}': list the values, like seed=0,1,2")
+        elif refused := word_problems(text, override.get_key_element().lstrip("+"), _values(override)):
+            lines += [f"cannot set '{text}': {reason}" for reason in refused]
+        elif (group := override.key_or_group).startswith("hydra/"):
+            if override.value() not in (known := loader.get_group_options(group)):
+                lines.append(unknown_name(group, override.value(), known))
+        elif not group.startswith("hydra."):
             parsed.append(override)
-    return parsed, found
-
-
-def _group_problems(group: str, name: Any) -> list[str]:
-    known = GlobalHydra.instance().config_loader().get_group_options(group)
-    return [] if name in known else [unknown_name(group, name, known)]
+    return parsed, lines
 
 
 def _is_list(command: str, item: Override) -> bool:
@@ -126,11 +125,6 @@ def _several_values(command: str, item: Override) -> str:
         name, _, value = str(item.input_line).partition("=")
         return f"{item.input_line}: write the list in brackets, {name}=[{value}]"
     return f"{item.input_line} lists several values: add -m to run them all"
-
-
-def _repeated_groups(parsed: list[Override]) -> list[str]:
-    names = [item.key_or_group for item in parsed if _options(item.key_or_group)]
-    return [f"{name} is given twice" for name in dict.fromkeys(names) if names.count(name) > 1]
 
 
 def _variants(parsed: list[Override]) -> Iterator[list[Setting]]:
@@ -146,8 +140,7 @@ def _variants(parsed: list[Override]) -> Iterator[list[Setting]]:
 def _values(override: Override) -> list[Any]:
     if not override.is_sweep_override():
         return [override.value()]
-    plain = (item.text if isinstance(item, QuotedString) else item for item in override.sweep_iterator())
-    return list(plain) or [None]
+    return [Override._convert_value(value) for value in override.sweep_iterator()] or [None]
 
 
 def _options(group: str) -> list[str]:
@@ -161,7 +154,7 @@ def _options(group: str) -> list[str]:
 def _setting_problems(command: str, settings: list[Setting], complete: bool) -> list[str]:
     groups = default_options(command)
     chosen = {name: choice for name, choice in settings if name in groups}
-    found = [
+    lines = [
         unknown_name(name, "null" if choice is None else choice, _options(name))
         for name, choice in chosen.items()
         if choice not in _options(name)
@@ -170,11 +163,11 @@ def _setting_problems(command: str, settings: list[Setting], complete: bool) -> 
     try:
         config = compose(command, valid)
     except HydraException as error:
-        return [*found, f"{' '.join(valid)}: {' '.join(str(error).split())}"]
+        return [*lines, f"{' '.join(valid)}: {' '.join(str(error).split())}"]
     for name, value in settings:
         if name not in chosen:
-            found += _set(command, config, name, value)
-    return found + _value_problems(command, config, complete)
+            lines += _set(command, config, name, value)
+    return lines + _value_problems(command, config, complete)
 
 
 def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[str]:
@@ -191,7 +184,8 @@ def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[st
         full_name = _full_name(name, error)
         key = schema.find(ROOTS[command], full_name)
         if key is None:
-            yield (_unknown_key(command, config, name) if not _exists(config, name) else f"{name} is a group of keys")
+            exists = OmegaConf.select(config, name, throw_on_missing=False) is not None
+            yield f"{name} is a group of keys" if exists else _unknown_key(command, config, name)
         else:
             given = "null" if value is None else value
             yield f"{name}={given}: must be {key.words}"
@@ -202,16 +196,14 @@ def _full_name(name: str, error: OmegaConfBaseException) -> str:
     return full_name if full_name.startswith(name) else name
 
 
-def _exists(config: DictConfig, name: str) -> bool:
-    return OmegaConf.select(config, name, throw_on_missing=False) is not None
-
-
 def _unknown_key(command: str, config: DictConfig, name: str) -> str:
-    known = _leaves(config)
+    known = leaves(OmegaConf.to_container(config))
     last = name.rpartition(".")[2]
     if (short := SYNONYMS.get(last, last)) in known and ".schedules." not in name:
         return f"unknown key '{name}': did you mean {short}?"
-    same_end = sorted((key for key in known if key.endswith(f".{name}")), key=lambda key: not _active(config, key))
+    schedule = OmegaConf.select(config, "schedule") or OmegaConf.select(config, "task.default_schedule")
+    same_end = [key for key in known if key.endswith(f".{name}")]
+    same_end.sort(key=lambda key: not key.startswith(f"task.schedules.{schedule}."))  # of the schedule in use first
     near = same_end or difflib.get_close_matches(
         name, [*known, *schema.groups(ROOTS[command]), *default_options(command)], n=1, cutoff=0.6
     )
@@ -219,28 +211,17 @@ def _unknown_key(command: str, config: DictConfig, name: str) -> str:
     return f"unknown key '{name}': {hint}"
 
 
-def _active(config: DictConfig, key: str) -> bool:
-    """Whether a key of a schedule is one of the schedule that the configuration asks for."""
-    name = OmegaConf.select(config, "schedule") or OmegaConf.select(config, "task.default_schedule")
-    return key.startswith(f"task.schedules.{name}.")
-
-
-def _leaves(config: DictConfig) -> dict[str, Any]:
-    """Full name and raw value (``???`` where missing) of every key, in order."""
-    return leaves(OmegaConf.to_container(config))
-
-
 def _value_problems(command: str, config: DictConfig, complete: bool) -> list[str]:
-    missing = [name for name, value in _leaves(config).items() if value == MISSING]
+    missing = [name for name, value in leaves(OmegaConf.to_container(config)).items() if value == MISSING]
     for name in missing:  # so that the other values can be looked at
         OmegaConf.update(config, name, "missing")
-    found = [f"{name} is missing: write {name}=..." for name in missing] if complete else []
+    lines = [f"{name} is missing: write {name}=..." for name in missing] if complete else []
     try:
         values: Any = OmegaConf.to_object(config)
         if complete and hasattr(values, "missing"):
-            found += values.missing()
+            lines += values.missing()
         if complete:
-            found += missing_inputs(values, missing)
-        return found + problems(values)
+            lines += missing_inputs(values, missing)
+        return lines + problems(values)
     except OmegaConfBaseException as error:
-        return [*found, f"{error.full_key}: {str(error).splitlines()[0]}"]
+        return [*lines, f"{error.full_key}: {str(error).splitlines()[0]}"]

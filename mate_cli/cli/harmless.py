@@ -1,23 +1,15 @@
-"""Which words of a command line could run code or read what is not theirs; they are refused.
+"""Refuse what could run code or read the environment, in a word of a command line and in a file of options.
 
-Overrides come from scripts, sweeps and other people's notes. They choose among our options and set values; they name no
-code, add no folder of configurations, and read neither the environment nor files.
+Both may come from elsewhere: from scripts, sweeps and other people's notes. They choose options and set values; they
+name no code and read no environment, and of Hydra's keys they set those of launchers and sweepers alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from hydra.core.override_parser.types import Override, QuotedString
-
-from mate_cli.config import schema
-from mate_cli.config.commands import ROOTS
-
-HYDRA_GROUPS = ("hydra/launcher", "hydra/sweeper")
-
-_HYDRA_KEYS = ("hydra.launcher.", "hydra.sweeper.", "hydra.sweep.dir")
+_HYDRA_NAMES = re.compile(r"hydra(/(launcher|sweeper)|\.(launcher|sweeper)\..+|\.sweep\.dir)")
 # What Lightning says to the further processes of a training, which it starts with our words.
 _OF_LIGHTNING = re.compile(r'hydra\.(run\.dir="[^"/]*"|output_subdir=null|job\.name=\w+)')
 # ${NAME:...}, also where NAME is made by another interpolation; \\${ means itself.
@@ -25,51 +17,25 @@ _RESOLVER = re.compile(r"(?<!\\)(?:\\\\)*\$\{.*:", re.DOTALL)
 _NAMES_CODE = re.compile(r"_[a-z]+_")
 
 
-def code_problem(command: str, override: Override) -> str | None:
-    """A line where an override is one of those.
+def word_problems(word: str, name: str, values: list[Any]) -> list[str]:
+    """Return a line for each way in which an override could do so.
 
     Args:
-        override: parsed; the values of text keys are quoted, so that they mean themselves.
+        word: the override as typed; name: its key or group; values: those that it gives, of a sweep all of them.
     """
-    name, text = override.get_key_element().lstrip("+~"), override.input_line
-    if _OF_LIGHTNING.fullmatch(str(text)):
-        return None
-    if name.startswith("hydra") and name not in HYDRA_GROUPS and not name.startswith(_HYDRA_KEYS):
-        return f"cannot set '{text}': of Hydra's keys only hydra.launcher.KEY, hydra.sweeper.KEY and hydra.sweep.dir"
-    values = list(override.sweep_iterator()) if override.is_sweep_override() else [override.value()]
-    if any(_NAMES_CODE.fullmatch(part) for part in _keys(values)) or (
-        name.startswith("hydra") and any(_NAMES_CODE.fullmatch(part) for part in name.split("."))
-    ):
-        return f"cannot set '{text}': a key like _target_ names code to run"
-    key = schema.find(ROOTS[command], name)
-    if not (key is not None and key.text) and any(_RESOLVER.search(own) for own in _texts(values)):
-        return f"cannot set '{text}': ${{NAME:...}} reads the environment or runs code; write the value itself"
-    return None
+    if name.startswith("hydra") and not (_HYDRA_NAMES.fullmatch(name) or _OF_LIGHTNING.fullmatch(word)):
+        return ["of Hydra's keys only hydra.launcher.KEY, hydra.sweeper.KEY and hydra.sweep.dir"]
+    return file_problems(dict.fromkeys(name.split("."), values))
 
 
 def file_problems(content: Any) -> list[str]:
     """Return a line for each way in which the content of a YAML file could run code or read the environment."""
-    named = dict.fromkeys(name for name in _keys(content) if _NAMES_CODE.fullmatch(name))
-    read = dict.fromkeys(text for text in _texts(content) if _RESOLVER.search(text))
-    return [
-        *(f"the key '{name}' names code to run; leave it out" for name in named),
-        *(f"'{text}': ${{NAME:...}} reads the environment or runs code; write the value itself" for text in read),
-    ]
-
-
-def _keys(value: Any) -> Iterator[str]:
-    """The keys of all dictionaries in a value."""
-    if isinstance(value, dict):
-        yield from map(str, value)
-    for own in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _keys(own)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts in a value, keys too."""
-    if isinstance(value, dict):
-        yield from map(str, value)
-    for own in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(own)
-    if isinstance(value, QuotedString | str):
-        yield value.text if isinstance(value, QuotedString) else value
+    if isinstance(content, dict):
+        named = [name for name in content if _NAMES_CODE.fullmatch(str(name))]
+        lines = [f"the key '{name}' names code to run; leave it out" for name in named]
+        return lines + file_problems([*content, *content.values()])
+    if isinstance(content, list):
+        return list(dict.fromkeys(line for part in content for line in file_problems(part)))
+    if isinstance(content, str) and _RESOLVER.search(content):
+        return [f"'{content}' reads the environment or runs code; write the value itself"]
+    return []

@@ -87,10 +87,7 @@ EXAMPLES = {
         ("mate analyze analysis=coverage", "what bucketed attention sees of generated tables of 512 to 16384 tokens"),
         ("mate analyze task=hybridqa data_dir=data/hybridqa analysis.radii=[42,128]", "of the tables of HybridQA"),
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
-        (
-            "mate analyze analysis=flow run=runs/my-run",
-            "where the attention of tables goes; a heat map",
-        ),
+        ("mate analyze analysis=flow run=runs/my-run", "where the attention of tables goes; a heat map"),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
     ),
     "reproduce": (
@@ -133,6 +130,9 @@ EXAMPLES = {
     ),
 }
 
+ARGUMENTS = {"ls": " [WHAT]", "doctor": "", "completion": " SHELL"}
+"""What follows the commands that take no keys."""
+
 FLAGS = """\
   --help        this text
   --cfg job     print the configuration instead of running
@@ -143,22 +143,10 @@ FLAGS = """\
 
 def overview() -> str:
     """Text of ``mate --help``."""
-    lines = [
-        "usage: mate COMMAND [KEY=VALUE ...]",
-        "",
-        "Transformers that read large tables.",
-        "",
-        "commands:",
-    ]
+    lines = ["usage: mate COMMAND [KEY=VALUE ...]", "", "Transformers that read large tables.", "", "commands:"]
     lines += [f"  {command:<11}{one_line(command)}" for command in COMMANDS]
     lines += ["", "examples:", *_examples([EXAMPLES[command][0] for command in COMMANDS])]
-    lines += [
-        "",
-        "options of every command:",
-        FLAGS,
-        "",
-        "mate COMMAND --help explains the keys of a command.",
-    ]
+    lines += ["", "options of every command:", FLAGS, "", "mate COMMAND --help explains the keys of a command."]
     return "\n".join(lines)
 
 
@@ -174,16 +162,7 @@ def command_help(command: str, words: Sequence[str] = ()) -> str:
     from mate_cli.config.commands import ROOTS
 
     values = _composed(command, words) if words and command in ROOTS else None
-    keys = (
-        " [KEY=VALUE ...]"
-        if command in ROOTS
-        else " [WHAT]"
-        if command == "ls"
-        else " SHELL"
-        if command == "completion"
-        else ""
-    )
-    lines = [f"usage: mate {command}{keys}", "", one_line(command)]
+    lines = [f"usage: mate {command}{ARGUMENTS.get(command, ' [KEY=VALUE ...]')}", "", one_line(command)]
     if command in ROOTS:
         given = f" with {' '.join(words)}" if words else ""
         lines += ["", f"groups (GROUP=NAME){given}:", *_groups(command, values)]

@@ -27,8 +27,8 @@ def missing_inputs(config: Any, unset: Collection[str] = ()) -> list[str]:
     if getattr(config, "dry_run", False):
         return []
     runs = Path(config.paths.runs).expanduser() if hasattr(config, "paths") else Path("runs")
-    paths = [own for own in _paths(config) if own[0] not in unset and "://" not in own[1]]
-    lines = [_problem(*own, runs) for own in paths]
+    named = [(name, path, kind) for name, path, kind in _paths(config) if name not in unset and "://" not in path]
+    lines = [_problem(name, path, kind, runs) for name, path, kind in named]
     if isinstance(config, TrainConfig):
         from mate_cli.tables.formats import missing_data  # imports the readers of all formats
 
@@ -75,7 +75,7 @@ def _problem(name: str, path: str, kind: str, runs: Path) -> str | None:
 
 
 def _is_run(place: Path, kind: str, listed: Path) -> bool:
-    """Whether a run is there, or what ``mate evaluate selector=... reader=...`` or ``mate export`` wrote."""
+    """Look for a run, or for what ``mate evaluate selector=... reader=...`` or ``mate export`` wrote."""
     try:
         if kind == "listed run" and is_run_folder(listed):
             return True

@@ -50,8 +50,9 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     if mistakes:
         raise UserError("\n".join(mistakes))
     if not arguments.multirun and complete:
-        for word in arguments.launcher_words:
-            print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
+        for word in arguments.overrides:
+            if word.startswith(("hydra/launcher", "hydra.launcher")):
+                print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
     _run(command, arguments, debug)
 
 

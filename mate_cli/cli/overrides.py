@@ -28,17 +28,12 @@ class Arguments:
 
     @property
     def multirun(self) -> bool:
-        """Whether several jobs are asked for."""
+        """True if several jobs are asked for."""
         return "--multirun" in self.flags
 
     @property
-    def launcher_words(self) -> list[str]:
-        """The overrides that say how the jobs of a sweep are run."""
-        return [word for word in self.overrides if word.startswith(("hydra/launcher", "hydra.launcher"))]
-
-    @property
     def only_shows(self) -> bool:
-        """Whether the configuration is printed instead of run."""
+        """True if the configuration is printed instead of run."""
         return "--cfg" in self.flags
 
 

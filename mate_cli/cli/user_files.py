@@ -126,8 +126,9 @@ def _default_problems(group: str, defaults: Any) -> Iterator[str]:
 
 def _hydra_problems(group: str, settings: Any) -> list[str]:
     allowed = _HYDRA_KEYS if group == "experiment" else ()
-    wrong = [name for name in leaves(settings, "") if not name.startswith(allowed)]
-    return [f"hydra.{name} cannot be set in a file of options" for name in wrong]
+    return [
+        f"hydra.{name} cannot be set in a file of options" for name in leaves(settings) if not name.startswith(allowed)
+    ]
 
 
 def _key_problems(root: type, content: dict[Any, Any]) -> Iterator[str]:

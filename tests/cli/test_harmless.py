@@ -14,21 +14,26 @@ from mate_cli.runs.folder import load_run_config
 from mate_cli.system.errors import UserError
 from tests.config.test_config import train_config
 
-ENVIRONMENT = "${NAME:...} reads the environment or runs code; write the value itself"
 HYDRA = "of Hydra's keys only hydra.launcher.KEY, hydra.sweeper.KEY and hydra.sweep.dir"
-CODE = "a key like _target_ names code to run"
+CODE = "the key '_target_' names code to run; leave it out"
+PARTIAL = "the key '_partial_' names code to run; leave it out"
+
+
+def environment(value: str) -> str:
+    return f"'{value}' reads the environment or runs code; write the value itself"
 
 
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("seed=${oc.env:HOME}", ENVIRONMENT),
-        ("seed='${oc.decode:x}'", ENVIRONMENT),
-        ("seed=1,${oc.env:SEED}", ENVIRONMENT),
-        ("task=${oc.env:HOME}", ENVIRONMENT),
-        ("task.schedules.laptop={lr: '${oc.env:HOME}'}", ENVIRONMENT),
-        ("hydra.launcher.folder=${oc.env:HOME}", ENVIRONMENT),
-        ("hydra.launcher.folder=${hydra:runtime.cwd}", ENVIRONMENT),
+        ("seed=${oc.env:HOME}", environment("${oc.env:HOME}")),
+        ("seed='${oc.decode:x}'", environment("${oc.decode:x}")),
+        ("seed=1,${oc.env:SEED}", environment("${oc.env:SEED}")),
+        ("task=${oc.env:HOME}", environment("${oc.env:HOME}")),
+        ("task.schedules.laptop={lr: '${oc.env:HOME}'}", environment("${oc.env:HOME}")),
+        ("hydra.launcher.folder=${oc.env:HOME}", environment("${oc.env:HOME}")),
+        ("hydra.launcher.folder=${hydra:runtime.cwd}", environment("${hydra:runtime.cwd}")),
+        ("analysis=['${oc.env:HOME}'],b", environment("${oc.env:HOME}")),
         ("hydra.searchpath=[file:///tmp]", HYDRA),
         ("hydra.searchpath=[pkg://os]", HYDRA),
         ("hydra.callbacks={a: {b: c}}", HYDRA),
@@ -40,8 +45,9 @@ CODE = "a key like _target_ names code to run"
         ("hydra.launcher._target_=os.system", CODE),
         ("hydra.sweeper._target_=os.system", CODE),
         ("hydra.launcher.parameters={a: {_target_: os.system}}", CODE),
-        ("hydra.launcher.parameters={a: [{_partial_: true}]}", CODE),
+        ("hydra.launcher.parameters={a: [{_partial_: true}]}", PARTIAL),
         ("model={_target_: os.system}", CODE),
+        ("model._target_=os.system", CODE),
     ],
 )
 def test_a_word_that_could_run_code_is_refused(word: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,7 +180,10 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
             ["task.schedules.laptop={lrr: 1}"],
             "unknown key 'task.schedules.laptop.lrr': did you mean task.schedules.laptop.lr?",
         ),
-        (["model._target_=os.system"], "unknown key 'model._target_': did you mean model.name?"),
+        (
+            ["model._target_=os.system"],
+            "cannot set 'model._target_=os.system': the key '_target_' names code to run; leave it out",
+        ),
         (
             ["schedule=laptop", "task=hybridqa", "warmup=1"],
             "unknown key 'warmup': did you mean task.schedules.laptop.warmup?",

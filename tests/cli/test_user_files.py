@@ -147,45 +147,73 @@ def test_every_group_is_checked_against_its_keys() -> None:
     assert tuple(SCHEMAS) == GROUPS
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "line"),
-    [
-        ("task/prices", "name: prices\nformt: own", "unknown key 'formt': did you mean format?"),
-        ("task/prices", "name: prices\nsentences: many", "sentences=many: must be a whole number"),
-        ("task/prices", "name: prices\nqa: 3", "qa is a group of keys"),
-        (
-            "task/prices",
-            "name: prices\nschedules: {night: {lrr: 1}}",
-            "unknown key 'schedules.night.lrr': did you mean schedules.night.lr?",
-        ),
-        ("task/prices", "defaults: [own]", "name is None; set it to prices, as the file is called"),
-        ("task/prices", "name: price", "name is price; set it to prices, as the file is called"),
-        ("task/prices", "- name", "holds no KEY: VALUE"),
-        ("task/hybridqa", "name: hybridqa", "task=hybridqa is a shipped option; choose another name"),
-        ("task/own prices", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
-        ("task/deep/prices", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
-        ("task/task/prices", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
-        ("task/prices.yml", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
-        ("task/prices", "# @package hydra\nname: prices", "leave out '# @package hydra'"),
-        ("task/prices", "name: prices\ndefaults: [owm]", "defaults: unknown task 'owm': did you mean own?"),
-        (
-            "experiment/nightly",
-            "# Mine.\nschedule: smoke",
-            "begin it with the line '# @package _global_'",
-        ),
-        (
-            "experiment/nightly",
-            "# @package _global_\ndefaults:\n  - override /model: mat",
-            "defaults: unknown model 'mat': did you mean mate?",
-        ),
-        (
-            "experiment/nightly",
-            "# @package _global_\nlearning: 1\nseed: two",
-            "unknown key 'learning'",
-        ),
-        ("ablation/mine", "# @package _global_\nmodel: {row_ratio: 0.1}", "ablation.name is None; set it to mine"),
-    ],
-)
+CODE = "# @package _global_\n"
+MISTAKES = [
+    ("task/prices", "name: prices\nformt: own", "unknown key 'formt': did you mean format?"),
+    ("task/prices", "name: prices\nsentences: many", "sentences=many: must be a whole number"),
+    ("task/prices", "name: prices\nqa: 3", "qa is a group of keys"),
+    (
+        "task/prices",
+        "name: prices\nschedules: {night: {lrr: 1}}",
+        "unknown key 'schedules.night.lrr': did you mean schedules.night.lr?",
+    ),
+    ("task/prices", "defaults: [own]", "name is None; set it to prices, as the file is called"),
+    ("task/prices", "name: price", "name is price; set it to prices, as the file is called"),
+    ("task/prices", "- name", "holds no KEY: VALUE"),
+    ("task/hybridqa", "name: hybridqa", "task=hybridqa is a shipped option; choose another name"),
+    ("task/own prices", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
+    ("task/deep/prices", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
+    ("task/task/prices", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
+    ("task/prices.yml", "", "call it task/NAME.yaml, with letters, digits, - and _ in its name"),
+    ("task/prices", "# @package hydra\nname: prices", "leave out '# @package hydra'"),
+    ("task/prices", "name: prices\ndefaults: [owm]", "defaults: unknown task 'owm': did you mean own?"),
+    (
+        "experiment/nightly",
+        "# Mine.\nschedule: smoke",
+        "begin it with the line '# @package _global_'",
+    ),
+    (
+        "experiment/nightly",
+        "# @package _global_\ndefaults:\n  - override /model: mat",
+        "defaults: unknown model 'mat': did you mean mate?",
+    ),
+    (
+        "experiment/nightly",
+        "# @package _global_\nlearning: 1\nseed: two",
+        "unknown key 'learning'",
+    ),
+    ("ablation/mine", "# @package _global_\nmodel: {row_ratio: 0.1}", "ablation.name is None; set it to mine"),
+    ("train_schema", "name: x", "a file of options stands in the folder of its group"),
+]
+# Files run no code and change nothing of Hydra but the sweep of an experiment.
+REFUSED = [
+    ("task/x", "name: x\n_target_: os.system", "the key '_target_' names code to run; leave it out"),
+    (
+        "task/x",
+        "name: x\nschedules: {a: {_target_: os.system}}",
+        "the key '_target_' names code to run; leave it out",
+    ),
+    ("experiment/x", f"{CODE}data_dir: ${{oc.env:HOME}}", "'${oc.env:HOME}' reads the environment"),
+    ("experiment/x", f"{CODE}seed: ${{oc.decode:${{name}}}}", "'${oc.decode:${name}}' reads"),
+    ("experiment/x", f"{CODE}defaults: ['override /task: ${{oc.env:X}}']", "'override /task: ${oc.env:X}' reads"),
+    ("experiment/x", f"{CODE}hydra: {{job: {{chdir: true}}}}", "hydra.job.chdir cannot be set in a file"),
+    ("experiment/x", f"{CODE}hydra: {{searchpath: [/tmp]}}", "hydra.searchpath cannot be set in a file"),
+    ("experiment/x", f"{CODE}hydra: {{sweeper: {{max_batch_size: 1}}}}", "hydra.sweeper.max_batch_size cannot"),
+    ("experiment/x", f"{CODE}hydra: code", "hydra. cannot be set in a file"),
+    ("task/x", "name: x\nhydra: {mode: MULTIRUN}", "hydra.mode cannot be set in a file"),
+    ("experiment/x", f"{CODE}hydra.job.chdir: true", "unknown key 'hydra.job.chdir'"),
+    ("task/x", "name: x\ndefaults: [own@hydra]", "defaults: cannot use 'own@hydra'; inherit by NAME of task"),
+    ("task/x", "name: x\ndefaults: [own@_global_.hydra.job]", "defaults: cannot use 'own@_global_.hydra.job'"),
+    (
+        "experiment/x",
+        f"{CODE}defaults: [{{override /hydra/job_logging: x}}]",
+        "defaults: cannot use 'override /hydra/job_logging'",
+    ),
+    ("experiment/x", f"{CODE}defaults: [/hydra/callbacks/x]", "defaults: cannot use '/hydra/callbacks/x'"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "line"), [*MISTAKES, *REFUSED])
 def test_a_mistake_is_one_line(name: str, content: str, line: str, write: Write) -> None:
     found = problems(write({name: content}))
     place = name if "." in name else f"{name}.yaml"
@@ -221,47 +249,9 @@ def test_all_mistakes_of_all_files_come_at_once(write: Write, capsys: pytest.Cap
     ]
 
 
-CODE = "# @package _global_\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "line"),
-    [
-        ("task/x", "name: x\n_target_: os.system", "the key '_target_' names code to run; leave it out"),
-        (
-            "task/x",
-            "name: x\nschedules: {a: {_target_: os.system}}",
-            "the key '_target_' names code to run; leave it out",
-        ),
-        ("experiment/x", f"{CODE}data_dir: ${{oc.env:HOME}}", "'${oc.env:HOME}': ${NAME:...} reads the environment"),
-        ("experiment/x", f"{CODE}seed: ${{oc.decode:${{name}}}}", "'${oc.decode:${name}}': ${NAME:...} reads"),
-        ("experiment/x", f"{CODE}defaults: ['override /task: ${{oc.env:X}}']", "'override /task: ${oc.env:X}': "),
-        ("experiment/x", f"{CODE}hydra: {{job: {{chdir: true}}}}", "hydra.job.chdir cannot be set in a file"),
-        ("experiment/x", f"{CODE}hydra: {{searchpath: [/tmp]}}", "hydra.searchpath cannot be set in a file"),
-        ("experiment/x", f"{CODE}hydra: {{sweeper: {{max_batch_size: 1}}}}", "hydra.sweeper.max_batch_size cannot"),
-        ("experiment/x", f"{CODE}hydra: code", "hydra. cannot be set in a file"),
-        ("task/x", "name: x\nhydra: {mode: MULTIRUN}", "hydra.mode cannot be set in a file"),
-        ("experiment/x", f"{CODE}hydra.job.chdir: true", "unknown key 'hydra.job.chdir'"),
-        ("task/x", "name: x\ndefaults: [own@hydra]", "defaults: cannot use 'own@hydra'; inherit by NAME of task"),
-        ("task/x", "name: x\ndefaults: [own@_global_.hydra.job]", "defaults: cannot use 'own@_global_.hydra.job'"),
-        (
-            "experiment/x",
-            f"{CODE}defaults: [{{override /hydra/job_logging: x}}]",
-            "defaults: cannot use 'override /hydra/job_logging'",
-        ),
-        ("experiment/x", f"{CODE}defaults: [/hydra/callbacks/x]", "defaults: cannot use '/hydra/callbacks/x'"),
-        ("hydra/launcher/x", "_target_: os.system", ""),
-        ("logger/x", "name: x", ""),
-        ("train_schema", "name: x", "a file of options stands in the folder of its group"),
-    ],
-)
-def test_a_file_runs_no_code_and_changes_nothing_of_hydra(name: str, content: str, line: str, write: Write) -> None:
-    folder = write({name: content})
-    found = problems(folder)
-    if line:
-        assert [text for text in found if text.startswith(f"{name}.yaml: {line}")], found
-    else:
-        assert found[0].startswith(f"{name.partition('/')[0]}: unknown group")
+@pytest.mark.parametrize(("name", "content"), [("hydra/launcher/x", "_target_: os.system"), ("logger/x", "name: x")])
+def test_files_of_other_groups_are_refused(name: str, content: str, write: Write) -> None:
+    assert problems(write({name: content}))[0].startswith(f"{name.partition('/')[0]}: unknown group")
 
 
 def test_other_files_and_folders_are_left_alone(write: Write) -> None:
