@@ -13,7 +13,7 @@ from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, wr
 
 CAPTION = (
     "Per cent; below it the difference from the first run, question by question, with its 95% bootstrap interval, "
-    "starred where that leaves out 0. The interval knows nothing of other seeds."
+    "starred where that leaves out 0. The interval covers the choice of questions, not other seeds."
 )
 
 

@@ -4,7 +4,7 @@
 
     # one line that says what it is
     title: what it shows
-    label: its name in the paper
+    label: its name or its place in the paper, for readers of the file
     unit: percent (values between 0 and 1, shown in per cent) | number | count
     reference: row that the others are compared with
     note: what to know when reading it
@@ -124,7 +124,6 @@ class Row:
 class Experiment:
     name: str
     title: str
-    label: str
     unit: str
     reference: str | None
     note: str
@@ -164,7 +163,6 @@ def read_experiment(file: Path) -> Experiment:
     return Experiment(
         name=file.stem,
         title=plain["title"],
-        label=plain["label"],
         unit=_one_of(plain.get("unit", "percent"), UNITS),
         reference=plain.get("reference"),
         note=plain.get("note", ""),
