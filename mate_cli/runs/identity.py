@@ -73,7 +73,7 @@ _OF_KINDS = {key for traits in KINDS.values() for key in traits.uses or ()}
 
 @dataclass(frozen=True)
 class Identity:
-    """What decides the result of a training.
+    """Everything that decides the result of a training.
 
     Attributes:
         settings: the settings in use.
@@ -126,7 +126,8 @@ def recorded_identity(plain: Mapping[str, Any], environment: Mapping[str, Any]) 
     """Return the identity of a training from its records, ``config.yaml`` and ``environment.json``."""
     data, data_dir = environment.get("data"), plain.get("data_dir")
     if data is None and data_dir is not None:
-        data = folder_hash(str(plain["task"].get("format")), str(data_dir), cache_folder(PathsConfig()))
+        paths = PathsConfig(cache=(plain.get("paths") or {}).get("cache"))
+        data = folder_hash(str(plain["task"].get("format")), str(data_dir), cache_folder(paths))
     return identity_of(plain, data, environment.get("origin", {}).get("weights"))
 
 
@@ -149,7 +150,7 @@ def settings_in_use(plain: Mapping[str, Any]) -> Settings:
     values = leaves({**plain, "schedule": schedule})
     if values.get("hardware.precision") != "32":
         values.pop("hardware.precision", None)
-    return {name: value for name, value in values.items() if not _never(name) and _is_used(name, values)}
+    return {name: value for name, value in values.items() if _is_used(name, values)}
 
 
 @cache
@@ -168,11 +169,9 @@ def _resolved(path: Any) -> str | None:
     return None if path is None else str(path) if "://" in str(path) else str(Path(str(path)).expanduser().resolve())
 
 
-def _never(name: str) -> bool:
-    return name != "hardware.precision" and any(_is_part(name, key) for key in _NEVER)
-
-
 def _is_used(name: str, values: Settings) -> bool:
+    if name != "hardware.precision" and any(_is_part(name, key) for key in _NEVER):
+        return False
     values = default_settings() | values
     traits = KINDS.get(values["task.kind"])
     keys = [key for key in _OF_KINDS if _is_part(name, key)]

@@ -14,7 +14,7 @@ from mate_cli.cli.sweep import starters
 from mate_cli.cli.sweep.jobs import Ending, Job
 from mate_cli.config.user_folder import VARIABLE
 from mate_cli.reproduction.carry_out import run_child
-from tests.cli.test_launch import Jobs
+from tests.cli.jobs import Jobs
 
 HEADER = "# @package _global_\n"
 SWEEP = f"""{HEADER}# Two models and two seeds.

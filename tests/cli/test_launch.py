@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import operator
 import os
-import subprocess
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch.distributed
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from mate_cli.cli import diagnosis
-from mate_cli.cli.launch import RANK_VARIABLES
 from mate_cli.cli.main import main
 from mate_cli.cli.overrides import quote, split
 from mate_cli.config.catalogue import options
 from mate_cli.config.inference import PredictConfig
 from mate_cli.config.model import BACKENDS
 from mate_cli.config.train import TrainConfig
-from mate_cli.system.errors import UserError
+from tests.cli.jobs import Jobs
 
 TASKS = (
     "counterfactual, cs, hybridqa, hybridqa_reader, mlm, own, own_qa, sample, sample_reader, sqa, synthetic, "
@@ -36,37 +31,6 @@ TASKS = (
 HARDWARE = "auto, cpu, cpu_bf16, gpu, gpu_ddp, gpu_fsdp, tpu_v3, tpu_v3_32, tpu_v4, tpu_v5e, tpu_v6e, xla_cpu"
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"
 TEXT = st.text(st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30)
-
-
-@dataclass
-class Jobs:
-    """What the stand-in for a command saw, job by job; ``act`` is called inside each job."""
-
-    configs: list[Any] = field(default_factory=list)
-    argv: list[list[str]] = field(default_factory=list)
-    act: Callable[[Any], None] = lambda config: None
-
-    def run(self, config: Any) -> None:
-        self.configs.append(config)
-        self.argv.append(sys.argv)
-        self.act(config)
-
-
-@pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Jobs:
-    monkeypatch.chdir(tmp_path)  # where no run has been made
-    monkeypatch.setattr(diagnosis, "missing_inputs", lambda *_: [])  # nor any file that the words name
-    seen = Jobs()
-    for command in ("train", "predict"):
-        module = types.ModuleType(command)
-        module.run = seen.run  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, f"mate_cli.commands.{command}", module)
-    return seen
-
-
-@pytest.fixture
-def errors(capfd: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
-    return lambda: capfd.readouterr().err.splitlines()
 
 
 @settings(max_examples=250)
@@ -241,66 +205,6 @@ def test_what_has_no_default_is_asked_for(jobs: Jobs, errors: Callable[[], list[
     ]
 
 
-@pytest.mark.parametrize("place", [0, 1, 2, 3])
-def test_m_works_anywhere(jobs: Jobs, place: int) -> None:
-    words = ["train", "model=mate,tapas", "seed=0,1"]
-    words.insert(place, "-m")
-    assert main(words) == 0
-    assert [(job.model.name, job.seed) for job in jobs.configs] == [
-        ("mate", 0),
-        ("mate", 1),
-        ("tapas", 0),
-        ("tapas", 1),
-    ]
-
-
-def test_each_job_of_a_sweep_has_the_command_line_of_that_job(jobs: Jobs) -> None:
-    before = list(sys.argv)
-    assert main(["train", "-m", "seed=0,1", "data_dir=a b", "task=sample"]) == 0
-    assert [argv[1:] for argv in jobs.argv] == [
-        ["train", f"seed={seed}", "data_dir=a b", "task=sample"] for seed in (0, 1)
-    ]
-    assert all(Path(argv[0]).is_absolute() for argv in jobs.argv)
-    assert sys.argv == before
-
-
-def test_a_group_sweep_with_a_key_that_each_option_has(jobs: Jobs) -> None:
-    assert main(["train", "-m", "model=mate,tapas", "model.attention.backend=eager"]) == 0
-    assert [job.model.attention.backend for job in jobs.configs] == ["eager", "eager"]
-
-
-def test_a_sweep_over_tasks_takes_each_ones_backbone(jobs: Jobs) -> None:
-    assert main(["train", "-m", "task=sample,hybridqa"]) == 0
-    assert [job.backbone.name for job in jobs.configs] == ["minilm", "bert_large"]
-
-
-def test_one_jobs_distributed_state_does_not_reach_the_next(
-    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in RANK_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    found: list[tuple[bool, set[str]]] = []
-
-    def act(config: TrainConfig) -> None:
-        found.append((torch.distributed.is_initialized(), set(RANK_VARIABLES) & set(os.environ)))
-        for name in RANK_VARIABLES:
-            os.environ[name] = "1"
-        store = torch.distributed.FileStore(str(tmp_path / f"store{config.seed}"), 1)
-        torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-
-    jobs.act = act
-    assert main(["train", "-m", "seed=0,1"]) == 0
-    assert found == [(False, set())] * 2
-    assert not torch.distributed.is_initialized()
-
-
-def test_the_launchers_own_rank_stays(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    jobs.act = lambda config: os.environ.update(LOCAL_RANK="0")
-    assert main(["train"]) == 0
-    assert os.environ["LOCAL_RANK"] == "3"
-
-
 @pytest.mark.parametrize("words", [["seed=1"], ["-m", "seed=0,1"], ["--cfg", "job"], ["seed=two"]])
 def test_nothing_is_left_behind(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
@@ -310,34 +214,6 @@ def test_nothing_is_left_behind(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.
     assert {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"} == {
         k: v for k, v in environment.items() if k != "PYTEST_CURRENT_TEST"
     }
-
-
-def test_the_other_jobs_run_when_one_fails(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
-    def act(config: TrainConfig) -> None:
-        if config.seed == 1:
-            raise UserError("no data in 'here': give data_dir=FOLDER")
-
-    jobs.act = act
-    assert main(["train", "-m", "seed=0,1,2", "data_dir=x"]) == 2
-    assert [job.seed for job in jobs.configs] == [0, 1, 2]
-    assert errors() == [
-        "error: job seed=1 data_dir=x: no data in 'here': give data_dir=FOLDER",
-        "error: 1 of 3 jobs failed; the same command runs what is not done, and nothing else",
-    ]
-
-
-def test_ctrl_c_ends_a_sweep_and_tells_how_far_it_came(jobs: Jobs, capfd: pytest.CaptureFixture[str]) -> None:
-    def act(config: TrainConfig) -> None:
-        if config.seed == 1:
-            raise KeyboardInterrupt
-
-    jobs.act = act
-    assert main(["train", "-m", "seed=0,1,2", "data_dir=x"]) == 130
-    assert [job.seed for job in jobs.configs] == [0, 1]
-    out, errors = capfd.readouterr()
-    told = out[out.index("sweep of") :].splitlines()
-    assert [line.split()[0] for line in told[1:]] == ["done", "interrupted", "not"]
-    assert errors == "interrupted\n"
 
 
 def test_cfg_shows_the_configuration_and_runs_nothing(jobs: Jobs, capfd: pytest.CaptureFixture[str]) -> None:
@@ -354,39 +230,3 @@ def test_flags_are_told_from_overrides() -> None:
     assert arguments.overrides == ["a=1", "b=--x"]
     assert arguments.multirun
     assert arguments.only_shows
-
-
-TWO_PROCESS_COMMAND = """
-import os, sys, types
-import pytorch_lightning as lightning
-from pytorch_lightning.demos.boring_classes import BoringModel
-from mate_cli.cli.main import main
-
-def run(config):
-    trainer = lightning.Trainer(
-        accelerator="cpu", devices=2, strategy="ddp", max_steps=2, logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False,
-    )
-    trainer.fit(BoringModel())
-    process = f"rank {trainer.global_rank} of {trainer.world_size}"
-    line = f"seed {config.seed} {process}: {config.data_dir}\\n"
-    os.write(1, line.encode())  # in one piece: both processes write to the same pipe
-
-sys.modules["mate_cli.commands.train"] = types.SimpleNamespace(run=run)
-sys.exit(main())
-"""
-
-
-@pytest.mark.slow
-def test_a_sweep_of_two_process_jobs_runs_each_job_once_in_both_processes(tmp_path: Path) -> None:
-    script, folder = tmp_path / "script.py", tmp_path / "cwd"
-    script.write_text(TWO_PROCESS_COMMAND, encoding="utf-8")
-    folder.mkdir()
-    text = 'it\'s [a], {b} ${c} "d" \\'
-    (folder / text).mkdir()
-    words = [sys.executable, str(script), "train", "seed=0,1", "-m", f"data_dir={text}"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=240)
-    assert done.returncode == 0, done.stderr
-    lines = sorted(line for line in done.stdout.splitlines() if line.startswith("seed"))
-    assert lines == [f"seed {seed} rank {rank} of 2: {text}" for seed in (0, 1) for rank in (0, 1)]
-    assert [path.name for path in folder.iterdir()] == [text]

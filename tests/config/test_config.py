@@ -18,7 +18,6 @@ from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config import schema, shipped
 from mate_cli.config.catalogue import options
 from mate_cli.config.commands import ROOTS
-from mate_cli.config.logger import LoggerConfig
 from mate_cli.config.model import BENCH_HEADS, AttentionConfig
 from mate_cli.config.paths import PathsConfig, cache_folder
 from mate_cli.config.plain import to_plain
@@ -26,7 +25,7 @@ from mate_cli.config.rules import problems, unknown_name
 from mate_cli.config.shipped import conf_folder
 from mate_cli.config.sweep import LAUNCHERS
 from mate_cli.config.task import TaskConfig, active_schedule
-from mate_cli.config.train import TrainConfig
+from mate_cli.config.train import LoggerConfig, TrainConfig
 from mate_cli.runs.folder import load_run_config
 from mate_cli.runs.identity import config_hash
 from mate_cli.system.errors import UserError
@@ -287,60 +286,7 @@ def test_conf_is_found_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch:
     assert conf_folder() == tmp_path / "mate_cli" / "conf"
 
 
-@pytest.mark.parametrize(
-    ("name", "heads", "ratio", "k", "ambiguous"),
-    [
-        ("none", "mate", 0.5, 256, True),
-        ("without_row_heads", "mate", 0.0, 256, True),
-        ("row_heads_25", "mate", 0.25, 256, True),
-        ("row_heads_75", "mate", 0.75, 256, True),
-        ("without_column_heads", "mate", 1.0, 256, True),
-        ("without_ambiguous", "mate", 0.5, 256, False),
-        ("linformer_k128", "linformer", 0.5, 128, True),
-        ("linformer_k256", "linformer", 0.5, 256, True),
-        ("linformer_k512", "linformer", 0.5, 512, True),
-    ],
-)
-def test_what_an_ablation_changes(name: str, heads: str, ratio: float, k: int, ambiguous: bool) -> None:
-    """Ablations of table 6 and sections 3 and 5.1; whatever the order of the words, and nothing else."""
-    plain = to_plain(train_config(f"model={'mate' if heads == 'mate' else heads}"))
-    plain["model"] |= {"row_ratio": ratio, "linformer": {"k": k}}
-    plain["task"]["ambiguous"] = ambiguous
-    plain["ablation"] |= {"name": name, "heads": None if name in ("none", "without_ambiguous") else heads}
-    assert to_plain(train_config(f"ablation={name}")) == plain
-    assert train_config("task=hybridqa", f"ablation={name}").task.ambiguous == ambiguous
-    assert train_config(f"ablation={name}", "task=hybridqa").model.row_ratio == ratio
-
-
-@pytest.mark.parametrize(
-    ("name", "heads", "kind"), [(FROM_A_RUN[0], None, "entailment"), (FROM_A_RUN[1], "full", None)]
-)
-def test_an_ablation_of_pre_training_starts_from_a_run(name: str, heads: str | None, kind: str | None) -> None:
-    """Tables 4 and 6: the task's own backbone gives way, whatever the order of the words."""
-    for words in (["task=sqa", f"ablation={name}"], [f"ablation={name}", "task=sqa"]):
-        found = train_config(*words, "backbone.path=somewhere")
-        assert (found.backbone.source, found.backbone.path) == ("run", "somewhere")
-        assert (found.ablation.parent_heads, found.ablation.parent_kind) == (heads, kind)
-        assert problems(found) == []
-        assert problems(train_config(*words)) == ["backbone.path is missing: source=run needs it"]
-    other = train_config(f"ablation={name}", "backbone=tiny")
-    assert problems(other) == [f"ablation={name} starts from a run: leave out backbone=tiny"]
-
-
 @pytest.mark.parametrize("size", ["tiny", "mini", "small", "medium", "base", "large"])
 def test_there_is_a_tapas_of_each_size_with_and_without_statements(size: str) -> None:
     assert train_config(f"backbone=tapas_{size}").backbone.hub_id == f"google/tapas-{size}"
     assert train_config(f"backbone=tapas_{size}_masklm").backbone.hub_id == f"google/tapas-{size}-masklm"
-
-
-def test_an_ablation_of_other_heads_is_refused() -> None:
-    assert problems(train_config("model=tapas", "ablation=linformer_k256")) == [
-        "ablation=linformer_k256 is about heads=linformer, and model=tapas has heads=full"
-    ]
-    assert problems(train_config("model=tapas", "ablation=without_ambiguous")) == []
-
-
-def test_a_run_from_before_there_were_ablations_still_loads(tmp_path: Path, default: TrainConfig) -> None:
-    plain = to_plain(default)
-    del plain["ablation"], plain["task"]["ambiguous"], plain["task"]["expansion"]
-    assert load_run_config(write(tmp_path, plain)) == default

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from mate_cli.config.paths import PathsConfig
-from mate_cli.encoding.shards import ShardFolder
+from mate_cli.encoding.shards import Manifest, ShardFolder
 from mate_cli.system.errors import UserError
 from mate_cli.training.corpus import corpus_url, open_corpus
 from tests.training.test_every_model import composed
@@ -21,8 +21,8 @@ def test_a_corpus_needs_a_folder(tmp_path: Path) -> None:
         corpus_url(TASK, None, PathsConfig(cache=str(tmp_path)))
 
 
-def test_shards_are_not_made_of_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ShardFolder, "manifest", lambda self: object())
+def test_shards_are_not_made_of_shards(tmp_path: Path) -> None:
+    ShardFolder(str(tmp_path)).write_manifest(Manifest("tables", "fingerprint", "vocabulary", shards=1))
     paths = PathsConfig(cache=str(tmp_path))
     with pytest.raises(UserError, match="holds shards already"):
         open_corpus(TASK, str(tmp_path), tmp_path, paths, Console(quiet=True), to=str(tmp_path / "to"))
