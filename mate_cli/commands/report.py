@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from mate_cli.config.report import ReportConfig
+from pathlib import Path
+
+from rich.console import Console
+
+from mate_cli.config.commands import ReportConfig
 
 
 def run(config: ReportConfig) -> None:
@@ -11,10 +15,6 @@ def run(config: ReportConfig) -> None:
     Raises:
         UserError: a folder is not there, there is nothing to tell, or the page cannot be written.
     """
-    from pathlib import Path
-
-    from rich.console import Console
-
     from mate_cli.reporting.markdown import documents
     from mate_cli.reporting.run_page import run_page
     from mate_cli.reporting.runs import chosen_runs, report_broken

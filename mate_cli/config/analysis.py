@@ -31,7 +31,7 @@ PERTURBATIONS: tuple[str, ...] = get_args(PerturbationKind)
 
 @dataclass
 class AnalysisConfig:
-    """What is looked at, and how closely."""
+    """The analysis, and how closely it looks."""
 
     name: str = key(MISSING, "name of the option", choices=tuple(SUBJECTS))
     global_sizes: list[int] = key([116, 256], "coverage: G, the tokens that see and are seen by all", low=1)
@@ -90,26 +90,26 @@ class AnalyzeConfig:
         return [] if self.task is not None else ["run is missing: write run=..., or task=NAME with backbone=..."]
 
     def problems(self) -> list[str]:
-        """What is given belongs to the analysis; the schedule exists."""
-        given = [own for own in ("run", "runs") if getattr(self, own) is not None]
-        found = [
-            f"{own} belongs to analysis={' or '.join(name for name, subject in SUBJECTS.items() if subject == own)}"
-            for own in given
-            if SUBJECTS.get(self.analysis.name) != own
+        """Return a line for each key that does not belong to the analysis, and for a schedule that does not exist."""
+        given = [name for name in ("run", "runs") if getattr(self, name) is not None]
+        problems = [
+            f"{name} belongs to analysis={' or '.join(other for other, subject in SUBJECTS.items() if subject == name)}"
+            for name in given
+            if SUBJECTS.get(self.analysis.name) != name
         ]
         if self.runs is not None and len(self.runs) == 1:
-            found.append(f"runs=[{self.runs[0]}]: nothing to compare it with")
+            problems.append(f"runs=[{self.runs[0]}]: nothing to compare it with")
         if self.analysis.name == "flow" and self.run is None:
-            found += bench_only_problems(self.model)
+            problems += bench_only_problems(self.model)
         if self.analysis.baseline_only and self.run is not None:
-            found.append("analysis.baseline_only looks at no run: leave out run, and add task=NAME")
+            problems.append("analysis.baseline_only looks at no run: leave out run, and add task=NAME")
         names = " or ".join(TASK_ANALYSES)
         if self.analysis.name not in ("robustness", *TASK_ANALYSES) and self.max_tokens is not None:
-            found.append(f"max_tokens belongs to analysis=robustness or {names}")
+            problems.append(f"max_tokens belongs to analysis=robustness or {names}")
         if self.analysis.name in TASK_ANALYSES:
-            return found + self._task_problems()
+            return problems + self._task_problems()
         alone = {"task": self.task, "schedule": self.schedule}
-        return found + [f"{name} belongs to analysis={names}" for name, own in alone.items() if own is not None]
+        return problems + [f"{name} belongs to analysis={names}" for name, value in alone.items() if value is not None]
 
     def _task_problems(self) -> list[str]:
         if self.task is not None:

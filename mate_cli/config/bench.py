@@ -35,7 +35,7 @@ class GridConfig:
 
 @dataclass
 class SuiteConfig:
-    """What a bench measures, and how often."""
+    """The measurements of a bench, and how often each is taken."""
 
     name: str = key(MISSING, "name of the option")
     rounds: int = key(11, "rounds in which each model has its turn", low=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import yaml
 from omegaconf import OmegaConf
@@ -15,6 +15,8 @@ from mate_cli.config.shipped import conf_folder, shipped_folder
 from mate_cli.config.task import ScheduleConfig
 from mate_cli.config.user_folder import option_files
 from mate_cli.system.errors import UserError
+
+_T = TypeVar("_T")
 
 GROUPS = {
     "models": "model",
@@ -58,18 +60,18 @@ def schedules(task: str = "*") -> list[Option]:
 
 def model_options() -> dict[str, ModelConfig]:
     """The options of the group ``model`` by name, each as a command would receive it."""
-    schema = OmegaConf.structured(ModelConfig)
-    merged = {file.stem: OmegaConf.merge(schema, option_content("model", file.stem)) for file in option_files("model")}
-    return {name: cast(ModelConfig, OmegaConf.to_object(option)) for name, option in merged.items()}
+    return _typed_options("model", ModelConfig)
 
 
 def backbone_options() -> dict[str, BackboneConfig]:
     """The options of the group ``backbone`` by name, each as a command would receive it."""
-    schema = OmegaConf.structured(BackboneConfig)
-    merged = {
-        file.stem: OmegaConf.merge(schema, option_content("backbone", file.stem)) for file in option_files("backbone")
-    }
-    return {name: cast(BackboneConfig, OmegaConf.to_object(option)) for name, option in merged.items()}
+    return _typed_options("backbone", BackboneConfig)
+
+
+def _typed_options(group: str, schema: type[_T]) -> dict[str, _T]:
+    names = [file.stem for file in option_files(group)]
+    merged = {name: OmegaConf.merge(OmegaConf.structured(schema), option_content(group, name)) for name in names}
+    return {name: cast(_T, OmegaConf.to_object(option)) for name, option in merged.items()}
 
 
 def option_content(group: str, name: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from mate_cli.config.analysis import AnalyzeConfig
 from mate_cli.config.bench import BenchConfig
 from mate_cli.config.inference import EvaluateConfig, PredictConfig
 from mate_cli.config.paths import PathsConfig
-from mate_cli.config.report import ReportConfig
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import key
 from mate_cli.config.runs import RunsConfig
@@ -24,6 +23,21 @@ class ExportConfig:
     run: str = key(MISSING, "run folder", text=True, reads="run")
     to: str = key(MISSING, "folder to write", text=True)
     overwrite: bool = key(False, "replace the files of an export that stands there")
+
+
+@dataclass
+class ReportConfig:
+    """One HTML page of all that has been run."""
+
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    where: str | None = key(None, "only runs with these values, as mate runs takes them", text=True)
+    tables: list[str] | None = key(
+        None,
+        "folders with what reproduce, bench and analyze wrote: their Markdown, with its pictures; null: ./reproduced, "
+        "where there is one",
+        reads="folder",
+    )
+    to: str = key("./report.html", "file to write", text=True)
 
 
 ROOTS: dict[str, type] = {
@@ -42,21 +56,21 @@ ROOTS: dict[str, type] = {
 
 @dataclass
 class LsConfig:
-    """What `mate ls` lists."""
+    """The argument of `mate ls`: a kind of option, or all of them."""
 
     what: str = "all"
 
 
 @dataclass
 class DoctorConfig:
-    """What `mate doctor` looks at."""
+    """The folders that `mate doctor` looks at."""
 
     paths: PathsConfig = field(default_factory=PathsConfig)
 
 
 @dataclass
 class CompletionConfig:
-    """What `mate completion` prints: the script of a ``shell``; for ``query`` what could continue ``line``."""
+    """The script of a ``shell`` to print; for the shell ``query``, what could continue ``line``."""
 
     shell: str = "bash"
     line: str = ""

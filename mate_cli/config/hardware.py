@@ -15,7 +15,7 @@ STRATEGIES = ("auto", "ddp", "fsdp")
 
 @dataclass
 class HardwareConfig:
-    """Where to run. No option changes the batch, the number of steps or the data."""
+    """Devices to run on. No option changes the batch, the number of steps or the data."""
 
     name: str = key(MISSING, "name of the option")
     accelerator: str = key("auto", "kind of device", choices=ACCELERATORS)
@@ -28,8 +28,9 @@ class HardwareConfig:
     workers: int | None = key(None, "processes that load data; null: by the number of cores", low=0)
 
     def problems(self) -> list[str]:
-        """What PyTorch does on processors and GPUs alone is asked of no other device."""
+        """Return a line for each thing that PyTorch does on processors and GPUs alone, asked of another device."""
         if self.accelerator not in ("tpu", "xla_cpu"):
             return []
         asked = {"strategy=fsdp": self.strategy == "fsdp", "recompute=true": self.recompute}
-        return [f"{name} is for processors and GPUs; leave it out on XLA devices" for name, own in asked.items() if own]
+        wrong = [name for name, is_asked in asked.items() if is_asked]
+        return [f"{name} is for processors and GPUs; leave it out on XLA devices" for name in wrong]

@@ -66,20 +66,19 @@ class EvaluateConfig:
 
     def problems(self) -> list[str]:
         """One thing is scored, with the keys that belong to it."""
-        found = several_given(self, EVALUATED)
-        chosen = {"top": self.top > 1, "weight": self.weight is not None, "limit": self.limit, "to": self.to}
+        problems = several_given(self, EVALUATED)
+        has_weight = self.weight is not None
+        of_selector = {"top": self.top > 1, "weight": has_weight, "limit": self.limit, "to": self.to}
+        of_run = {"blank_question": self.blank_question, "max_tokens": self.max_tokens, "expansion": self.expansion}
         if self.selector is None:
-            found += [f"{name} belongs to selector and reader" for name, own in chosen.items() if own]
+            problems += [f"{name} belongs to selector and reader" for name, given in of_selector.items() if given]
         if self.run is None:
-            own = {
-                "blank_question": self.blank_question,
-                "max_tokens": self.max_tokens,
-                "expansion": self.expansion,
-            }
-            found += [f"{name} belongs to run" for name, value in own.items() if value]
-        if self.selector in SELECTORS and (self.top > 1 or self.weight is not None):
-            found.append(f"top and weight need a trained selector's probabilities; selector={self.selector} has none")
-        return found
+            problems += [f"{name} belongs to run" for name, given in of_run.items() if given]
+        if self.selector in SELECTORS and (self.top > 1 or has_weight):
+            problems.append(
+                f"top and weight need a trained selector's probabilities; selector={self.selector} has none"
+            )
+        return problems
 
 
 @dataclass

@@ -30,7 +30,7 @@ HEAD_BACKENDS = {
 
 @dataclass
 class AttentionConfig:
-    """How the attention pattern is computed."""
+    """The computation of the attention pattern."""
 
     backend: str = key("auto", "auto: the fastest exact one by rule; autotune: by a trial", choices=BACKENDS)
 
@@ -71,7 +71,7 @@ class EtcConfig:
 
 @dataclass
 class SatConfig:
-    """What SAT makes of a table."""
+    """SAT's form of a table."""
 
     text_only: bool = key(False, "no embeddings of rows, columns and ranks")
     histogram: bool = key(False, "a row at the bottom with the most frequent values of each column and their counts")
@@ -79,7 +79,7 @@ class SatConfig:
 
 @dataclass
 class ModelConfig:
-    """Which tokens may attend to which."""
+    """The tokens that may attend to each other."""
 
     name: str = key(MISSING, "name of the option")
     heads: str = key(
@@ -154,6 +154,6 @@ def bench_only_problems(model: ModelConfig) -> list[str]:
     if model.heads not in BENCH_HEADS:
         return []
     files = sorted((conf_folder() / "model").glob("*.yaml"))
-    heads = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")).get("heads") for file in files}
-    others = ", ".join(name for name, own in heads.items() if own not in BENCH_HEADS)
+    contents = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
+    others = ", ".join(name for name, content in contents.items() if content.get("heads") not in BENCH_HEADS)
     return [f"model={model.heads} is for mate bench only; models to train: {others}"]

@@ -11,7 +11,7 @@ from mate_cli.config.rules import key
 
 @dataclass
 class PathsConfig:
-    """Where things are written."""
+    """Folders that runs and prepared data are written to."""
 
     runs: str = key("./runs", "folder that holds the run folders", text=True)
     cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)

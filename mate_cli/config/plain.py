@@ -17,10 +17,10 @@ def leaves(record: Any, prefix: str = "") -> dict[str, Any]:
     """Every value of nested mappings by its keys joined by dots."""
     if not isinstance(record, Mapping):
         return {prefix: record}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in record.items():
-        found |= leaves(value, f"{prefix}.{name}" if prefix else str(name))
-    return found
+        values |= leaves(value, f"{prefix}.{name}" if prefix else str(name))
+    return values
 
 
 def escape(text: str) -> str:

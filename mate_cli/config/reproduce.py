@@ -15,7 +15,7 @@ SCHEDULES = ("paper", "small", "laptop", "smoke")
 
 @dataclass
 class DataConfig:
-    """Where the data of the tasks is; rows that need what is not named are left out.
+    """Folders with the data of the tasks; rows that need what is not named are left out.
 
     With ``schedule=smoke`` the generated sample, in the layout of each, stands for what is not named.
     """
@@ -50,7 +50,7 @@ class ReproduceConfig:
 
     def problems(self) -> list[str]:
         """Nothing is run again where nothing is run; rows are of one table."""
-        found = ["again belongs to running: leave out dry_run"] if self.again and self.dry_run else []
+        problems = ["again belongs to running: leave out dry_run"] if self.again and self.dry_run else []
         if self.only is not None and self.what == "all":
-            found.append("only names a row of one table: add what=table5 or another")
-        return found
+            problems.append("only names a row of one table: add what=table5 or another")
+        return problems

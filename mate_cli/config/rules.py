@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+_LIMITS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "low": ("at least", operator.ge),
+    "above": ("above", operator.gt),
+    "high": ("at most", operator.le),
+    "below": ("below", operator.lt),
+}
 _CREDENTIALS = re.compile(r"[\w+.-]+://[^/\s]*@")
 
 
@@ -68,14 +75,15 @@ def problems(config: Any, prefix: str = "") -> list[str]:
     Checks the limits in each field's metadata, then what the class itself says in ``problems()``, then
     nested groups (also inside dictionaries).
     """
-    found: list[str] = []
-    for name, value, limits in _keys(config):
-        found += _limit_problems(prefix + name, value, limits)
+    lines: list[str] = []
+    for item in dataclasses.fields(config):
+        if "doc" in item.metadata:
+            lines += _limit_problems(prefix + item.name, getattr(config, item.name), item.metadata)
     if hasattr(config, "problems"):
-        found += [prefix + problem for problem in config.problems()]
+        lines += [prefix + problem for problem in config.problems()]
     for name, nested in _groups(config):
-        found += problems(nested, f"{prefix}{name}.")
-    return found
+        lines += problems(nested, f"{prefix}{name}.")
+    return lines
 
 
 def _given(config: Any, ways: Ways) -> tuple[str, ...]:
@@ -86,20 +94,14 @@ def _either(ways: Ways) -> str:
     return "write " + ", or ".join(" and ".join(f"{name}=..." for name in way) for way in ways)
 
 
-def _keys(config: Any) -> Iterator[tuple[str, Any, Any]]:
-    for item in dataclasses.fields(config):
-        if "doc" in item.metadata:
-            yield item.name, getattr(config, item.name), item.metadata
-
-
 def _groups(config: Any) -> Iterator[tuple[str, Any]]:
     for item in dataclasses.fields(config):
         value = getattr(config, item.name)
         if dataclasses.is_dataclass(value):
             yield item.name, value
         elif isinstance(value, dict):
-            nested = [(f"{item.name}.{name}", own) for name, own in value.items()]
-            yield from ((name, own) for name, own in nested if dataclasses.is_dataclass(own))
+            nested = value.items()
+            yield from ((f"{item.name}.{name}", group) for name, group in nested if dataclasses.is_dataclass(group))
 
 
 def _limit_problems(name: str, value: Any, limits: Any) -> Iterator[str]:
@@ -113,14 +115,9 @@ def _limit_problems(name: str, value: Any, limits: Any) -> Iterator[str]:
         return
     if "choices" in limits and value not in limits["choices"]:
         yield unknown_name(name, value, limits["choices"])
-    if "low" in limits and not value >= limits["low"]:
-        yield f"{name}={value}: must be at least {limits['low']}"
-    if "above" in limits and not value > limits["above"]:
-        yield f"{name}={value}: must be above {limits['above']}"
-    if "high" in limits and not value <= limits["high"]:
-        yield f"{name}={value}: must be at most {limits['high']}"
-    if "below" in limits and not value < limits["below"]:
-        yield f"{name}={value}: must be below {limits['below']}"
+    for limit, (words, holds) in _LIMITS.items():
+        if limit in limits and not holds(value, limits[limit]):
+            yield f"{name}={value}: must be {words} {limits[limit]}"
     if isinstance(value, float) and value == float("inf"):
         yield f"{name}={value}: must be finite"
     if limits.get("text") and value == "":

@@ -33,11 +33,11 @@ class RunsConfig:
     def problems(self) -> list[str]:
         """One thing at a time."""
         given = [name for name in ("where", "compare", "remove") if getattr(self, name) is not None]
-        found = [f"{' and '.join(given)} given: list some, compare some, or remove some"] if len(given) > 1 else []
+        problems = [f"{' and '.join(given)} given: list some, compare some, or remove some"] if len(given) > 1 else []
         if self.compare is not None and len(self.compare) == 1:
-            found.append(f"compare=[{self.compare[0]}]: nothing to compare it with")
+            problems.append(f"compare=[{self.compare[0]}]: nothing to compare it with")
         if self.confirm and self.remove is None:
-            found.append("confirm belongs to remove")
+            problems.append("confirm belongs to remove")
         if self.output == "json" and self.remove is not None:
-            found.append("output=json belongs to listing and comparing")
-        return found
+            problems.append("output=json belongs to listing and comparing")
+        return problems

@@ -31,17 +31,17 @@ class Key:
 
     @property
     def text(self) -> bool:
-        """Whether the value on the command line is free text."""
+        """True if the value on the command line is free text."""
         return bool(self.meaning["text"])
 
     @property
     def required(self) -> bool:
-        """Whether the user or a group's option must give the value."""
+        """True if the user or a group's option must give the value."""
         return bool(self.default == MISSING)
 
     @property
     def words(self) -> str:
-        """What a value may be, in words."""
+        """The allowed values in words."""
         or_null = " or null" if self.optional else ""
         choices = self.meaning.get("choices")
         if self.is_list:

@@ -32,7 +32,7 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass
 class ScheduleConfig:
-    """How long and how fast to train."""
+    """The length and the pace of a training."""
 
     batch: int = key(MISSING, "examples per optimizer step, over all devices", low=1)
     steps: int | None = key(None, "optimizer steps (either steps or epochs)", low=1)
@@ -157,15 +157,15 @@ class TaskConfig:
 
     def problems(self) -> list[str]:
         """Cells are alternatives only where one of them is the answer; a reader's table is a cell."""
-        found = []
+        problems = []
         choosing = [name for name, traits in KINDS.items() if "task.ambiguous" in (traits.uses or ())]
         if self.kind in KINDS and not self.ambiguous and self.kind not in choosing:
             kinds = " and ".join(f"kind={name}" for name in choosing)
-            found.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
+            problems.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
         if self.kind in KINDS and self.traits.role == "reader":
-            pruned = [name for name, own in self.schedules.items() if own.prune != "none"]
-            found += [f"schedules.{name}.prune: a reader reads single cells; drop it" for name in pruned]
-        return found
+            pruned = [name for name, schedule in self.schedules.items() if schedule.prune != "none"]
+            problems += [f"schedules.{name}.prune: a reader reads single cells; drop it" for name in pruned]
+        return problems
 
     @property
     def traits(self) -> Traits:

@@ -1,21 +1,43 @@
-"""The typed configuration of every command: a dataclass per group, each key with its meaning and limits.
+"""The configurations of ``mate train`` and ``mate prepare``, with the groups ``ablation`` and ``logger``.
 
-Hydra fills these classes from ``conf/`` and the command line; commands receive the objects, never a
-``DictConfig``. ``key()`` holds what the key means (shown by ``mate COMMAND --help``) beside what it may be
-(checked by ``mate_cli.config.rules``).
+Hydra fills the classes of ``mate_cli.config`` from ``conf/`` and the command line; commands receive the objects, never
+a ``DictConfig``. ``key()`` holds what the key means, which ``mate COMMAND --help`` shows, beside what it may be, which
+``mate_cli.config.rules`` checks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mate_cli.config.ablation import AblationConfig
+from omegaconf import MISSING
+
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.logger import LoggerConfig
-from mate_cli.config.model import BackboneConfig, ModelConfig, bench_only_problems
+from mate_cli.config.kinds import KINDS
+from mate_cli.config.model import HEADS, BackboneConfig, ModelConfig, bench_only_problems
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key
 from mate_cli.config.task import TaskConfig, schedule_problems, short_key
+
+LOGGERS = ("csv", "tensorboard", "wandb")
+
+
+@dataclass
+class AblationConfig:
+    """The part that is taken away, or tried instead; the option changes keys of other groups."""
+
+    name: str = key("none", "name of the option")
+    heads: str | None = key(None, "model.heads that it is about; null: any", choices=HEADS)
+    parent_heads: str | None = key(None, "model.heads that the run of backbone.path has; null: any", choices=HEADS)
+    parent_kind: str | None = key(None, "task.kind that the run of backbone.path has; null: any", choices=tuple(KINDS))
+
+
+@dataclass
+class LoggerConfig:
+    """The destination of the curves (metrics.csv is always written)."""
+
+    name: str = key(MISSING, "name of the option", choices=LOGGERS)
+    project: str = key("mate", "wandb: name of the project", text=True)
+    group: str | None = key(None, "wandb: group of runs; null: those that differ by nothing but the seed", text=True)
 
 
 @dataclass
@@ -50,15 +72,15 @@ class TrainConfig:
         return schedule_problems(self) + both + bench_only_problems(self.model) + self._ablation_problems()
 
     def _ablation_problems(self) -> list[str]:
-        ablation, found = self.ablation, []
+        ablation, problems = self.ablation, []
         if ablation.heads not in (None, self.model.heads):
-            found.append(
+            problems.append(
                 f"ablation={ablation.name} is about heads={ablation.heads}, "
                 f"and model={self.model.name} has heads={self.model.heads}"
             )
         if (ablation.parent_heads or ablation.parent_kind) and self.backbone.source != "run":
-            found.append(f"ablation={ablation.name} starts from a run: leave out backbone={self.backbone.name}")
-        return found
+            problems.append(f"ablation={ablation.name} starts from a run: leave out backbone={self.backbone.name}")
+        return problems
 
 
 @dataclass
@@ -91,7 +113,7 @@ class PrepareConfig:
     def problems(self) -> list[str]:
         """The schedule exists; the model is one to train; a corpus is counted as it is encoded."""
         uncounted = not self.encode and self.task.traits.learns_from_corpus
-        found = ["encode=false belongs to tasks with questions, and task=mlm has none"] if uncounted else []
+        problems = ["encode=false belongs to tasks with questions, and task=mlm has none"] if uncounted else []
         if self.mirror is not None and not self.mirror.startswith(("http://", "https://")):
-            found.append(f"mirror={self.mirror} is no address; begin it with https:// or http://")
-        return schedule_problems(self) + bench_only_problems(self.model) + found
+            problems.append(f"mirror={self.mirror} is no address; begin it with https:// or http://")
+        return schedule_problems(self) + bench_only_problems(self.model) + problems

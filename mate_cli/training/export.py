@@ -19,11 +19,10 @@ from pathlib import Path
 import yaml
 
 from mate_cli.config import schema
-from mate_cli.config.logger import LoggerConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.config.task import active_schedule
-from mate_cli.config.train import TrainConfig
+from mate_cli.config.train import LoggerConfig, TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_named, kind_of
 from mate_cli.models.checkpoint import written_whole
