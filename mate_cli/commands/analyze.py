@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mate_cli.config.analysis import SUBJECTS, AnalyzeConfig
+from rich.console import Console
+
+from mate_cli.config.analysis import SUBJECTS, AnalysisConfig, AnalyzeConfig
 from mate_cli.config.choices import one_for_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rich.console import Console
-
     from mate_cli.analysis.coverage import Document
     from mate_cli.analysis.outcomes import TableOutcomes
-    from mate_cli.config.analysis import AnalysisConfig
     from mate_cli.tables.perturb import Perturbation
 
 
 def run(config: AnalyzeConfig) -> None:
     """Run the analysis, print its tables, write its files."""
-    from rich.console import Console
-
     _ANALYSES[config.analysis.name](config, Console(soft_wrap=True))
 
 
 def _coverage(config: AnalyzeConfig, console: Console) -> None:
-    """Which share of rows and columns the paper's bucketed attention sees."""
-    import sys
-    from itertools import product
-    from pathlib import Path
-
+    """Count the share of rows and columns that the paper's bucketed attention sees."""
     from mate_cli.analysis.coverage import count_coverage
     from mate_cli.attention import Buckets
     from mate_cli.reporting.coverage import CAPTION, coverage_tables, write_coverage
@@ -64,9 +60,7 @@ def _documents(config: AnalyzeConfig, console: Console) -> Iterable[Document]:
 
 
 def _errors(config: AnalyzeConfig, console: Console) -> None:
-    """How near the wrong answers of a run or a pipeline are, and which stage is to blame."""
-    from pathlib import Path
-
+    """Draw wrong answers of a run or a pipeline; say how near each is, and which stage is to blame."""
     from mate_cli.analysis.errors import sample_errors
     from mate_cli.analysis.outcomes import TableOutcomes, open_outcomes
     from mate_cli.reporting.errors import blame_table, miss_table, write_errors
@@ -85,9 +79,7 @@ def _errors(config: AnalyzeConfig, console: Console) -> None:
 
 
 def _table_errors(config: AnalyzeConfig, outcomes: TableOutcomes, console: Console) -> None:
-    """What is wrong with the wrong answers to questions on tables alone."""
-    from pathlib import Path
-
+    """Draw wrong answers to questions on tables alone; say what is wrong with each."""
     from mate_cli.analysis.errors import sample_table_errors
     from mate_cli.reporting.errors import mistake_table, write_table_errors
 
@@ -98,10 +90,7 @@ def _table_errors(config: AnalyzeConfig, outcomes: TableOutcomes, console: Conso
 
 
 def _compare(config: AnalyzeConfig, console: Console) -> None:
-    """Runs or pipelines side by side, each against the first."""
-    import sys
-    from pathlib import Path
-
+    """Compare runs or pipelines, each with the first."""
     from mate_cli.analysis.compare import compare
     from mate_cli.analysis.outcomes import open_outcomes
     from mate_cli.reporting.compare import compare_table, write_comparison
@@ -115,10 +104,7 @@ def _compare(config: AnalyzeConfig, console: Console) -> None:
 
 
 def _approximation(config: AnalyzeConfig, console: Console) -> None:
-    """How the error of a tiny MATE on random maps falls with its depth."""
-    import sys
-    from pathlib import Path
-
+    """Measure how the error of a tiny MATE on random maps falls with its depth."""
     from mate_cli.analysis.approximation import approximation_errors
     from mate_cli.reporting.approximation import approximation_table, write_approximation
 
@@ -129,10 +115,7 @@ def _approximation(config: AnalyzeConfig, console: Console) -> None:
 
 
 def _robustness(config: AnalyzeConfig, console: Console) -> None:
-    """What a run predicts otherwise on tables that are arranged otherwise, and how it fares with length."""
-    import sys
-    from pathlib import Path
-
+    """Count the predictions that change with the arrangement of tables, and score a run by length."""
     from mate_cli.analysis.robustness import JudgedRun, robustness
     from mate_cli.reporting.robustness import CAPTION, robustness_tables, write_robustness
     from mate_cli.runs.folder import load_run_config
@@ -141,35 +124,29 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     path, trained = Path(config.run), load_run_config(config.run, config.max_tokens)
     trained.paths = config.paths
     judged = JudgedRun(path, trained, config.hardware, config.split, config.data_dir, console)
-    found = robustness(judged, list(_perturbations(config.analysis)))
+    result = robustness(judged, list(_perturbations(config.analysis)))
     title = f"{path.resolve().name}, {config.split}"
-    for table in robustness_tables(title, found):
+    for table in robustness_tables(title, result):
         console.print(table)
     console.print(CAPTION)
-    write_robustness(title, found, Path(config.to), sys.argv[1:])
-    files = "robustness.json, robustness.md, robustness.png"
-    console.print(f"{config.to}: {files}", highlight=False, markup=False)
+    write_robustness(title, result, Path(config.to), sys.argv[1:])
+    console.print(f"{config.to}: robustness.json, robustness.md, robustness.png", highlight=False, markup=False)
 
 
 def _perturbations(analysis: AnalysisConfig) -> Iterator[Perturbation]:
-    """Each kind once, distractors once for each share."""
-    from dataclasses import replace
-
+    """Yield each kind once, distractors once for each share."""
     from mate_cli.tables.perturb import Perturbation
 
     for kind in dict.fromkeys(analysis.perturbations):
-        own = Perturbation(kind, analysis.seed)  # type: ignore[arg-type]
+        perturbation = Perturbation(kind, analysis.seed)  # type: ignore[arg-type]
         if kind == "distractors":
-            yield from (replace(own, share=share) for share in dict.fromkeys(analysis.distractors))
+            yield from (replace(perturbation, share=share) for share in dict.fromkeys(analysis.distractors))
         else:
-            yield own
+            yield perturbation
 
 
 def _flow(config: AnalyzeConfig, console: Console) -> None:
-    """Where the attention of a table's tokens goes, beside a uniform one."""
-    import sys
-    from pathlib import Path
-
+    """Follow the attention of a table's tokens, beside a uniform one."""
     from mate_cli.analysis.attended import open_attended
     from mate_cli.reporting.flow import FlowReport, flow_tables, write_flow
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+
 from mate_cli.config.bench import BenchConfig
 
 
 def run(config: BenchConfig) -> None:
     """Measure the suite; say which goals were met and where tables and figures are."""
-    from rich.console import Console
-
     from mate_cli.bench.run import Bench
     from mate_cli.reporting.bench import BenchProgress, goal_lines, write_report
 

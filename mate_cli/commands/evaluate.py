@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from mate_cli.config.inference import EvaluateConfig
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from mate_cli.inference.answer_split import Answers
     from mate_cli.runs.folder import RunFolder
 
 
 def run(config: EvaluateConfig) -> None:
     """Print the scores; those of a run and of a pipeline are kept, with what they are the scores of."""
-    from rich.console import Console
-
     console = Console(soft_wrap=True)
     if config.run is not None:
         _score_run(config, config.run, console)
@@ -27,8 +26,6 @@ def run(config: EvaluateConfig) -> None:
 
 
 def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
-    from pathlib import Path
-
     from mate_cli.inference.evaluate import evaluate_run
     from mate_cli.reporting.evaluation import record_and_show
     from mate_cli.runs.folder import RunFolder, load_run_config
@@ -45,8 +42,6 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
 
 
 def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console: Console) -> None:
-    from pathlib import Path
-
     from mate_cli.inference.answer_split import answer_split, known_weight, results_folder
     from mate_cli.inference.stages import open_pipeline
     from mate_cli.runs.folder import RunFolder
@@ -79,8 +74,6 @@ def _report_answers(folder: RunFolder, split: str, answers: Answers, data: str, 
 
 def _score_file(predictions: str, reference: str, console: Console) -> None:
     """HybridQA's answers are held against its reference file, those of SQA and WikiTableQuestions against questions."""
-    from pathlib import Path
-
     from mate_cli.reporting.evaluation import submission_report
 
     if Path(reference).suffix == ".json":
@@ -92,8 +85,6 @@ def _score_file(predictions: str, reference: str, console: Console) -> None:
 
 
 def _score_spans(predictions: str, reference: str, console: Console) -> None:
-    from pathlib import Path
-
     from mate_cli.metrics.hybridqa import answer_scores
     from mate_cli.reporting.pointr import answers_table, scores_record, summary_lines
     from mate_cli.tables.prediction_files import read_reference, read_submission

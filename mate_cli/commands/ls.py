@@ -24,19 +24,19 @@ def run(config: LsConfig) -> None:
         show(kind if len(wanted) > 1 else None, schedules() if kind == "schedules" else options(GROUPS[kind]))
 
 
-def _show_lines(title: str | None, found: list[Option]) -> None:
-    width = max(len(option.name) for option in found)
+def _show_lines(title: str | None, listed: list[Option]) -> None:
+    width = max(len(option.name) for option in listed)
     if title:
         print(f"{title}:")
-    for option in found:
+    for option in listed:
         print(f"{'  ' if title else ''}{option.name:<{width}}  {option.line}")
 
 
-def _show_table(title: str | None, found: list[Option]) -> None:
+def _show_table(title: str | None, listed: list[Option]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table("name", "what it is", title=title, title_justify="left")
-    for option in found:
+    for option in listed:
         table.add_row(option.name, option.line)
     Console().print(table)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
 
 from mate_cli.config.inference import PredictConfig
 
@@ -14,11 +19,6 @@ if TYPE_CHECKING:
 
 def run(config: PredictConfig) -> None:
     """Print the table with its chosen cells and the answer, or the same as JSON."""
-    import json
-    import sys
-
-    from rich.console import Console
-
     inputs = _read(config)  # before PyTorch is imported, so that mistakes are reported at once
 
     from mate_cli.reporting.answer import answer_line
@@ -52,8 +52,6 @@ def _read(config: PredictConfig) -> _Inputs:
     Raises:
         UserError: some of them cannot be used; a line for each.
     """
-    from pathlib import Path
-
     from mate_cli.system.errors import Mistakes
     from mate_cli.tables.table import Example
     from mate_cli.tables.user_passages import linked, matched_passages, read_passages
@@ -79,7 +77,7 @@ def _read(config: PredictConfig) -> _Inputs:
 
 
 def _open(config: PredictConfig) -> Stage | Pipeline:
-    """The run that answers, or the two stages that answer together."""
+    """Open the run that answers, or the two stages that answer together."""
     from mate_cli.inference.stages import open_pipeline, open_stage
     from mate_cli.system.errors import UserError
 
@@ -95,10 +93,6 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
 
 def _answer(config: PredictConfig, inputs: _Inputs) -> dict[str, Any]:
     """The record of the answer: a cell's text, cells and an operator on them, a label, or a span."""
-    import sys
-
-    from rich.console import Console
-
     from mate_cli.inference.caveats import caveats
     from mate_cli.inference.pointr import read_cells, top_cells
     from mate_cli.inference.predict import Answerer, predict_cells

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from mate_cli.config.train import PrepareConfig
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from mate_cli.reporting.splits import SplitCounts
 
 
 def run(config: PrepareConfig) -> None:
     """Prepare every split that the data has, or the shards of a corpus."""
-    from rich.console import Console
-
     console = Console(soft_wrap=True)
     _fetch(config, console)
     if config.task.traits.learns_from_corpus:
@@ -42,8 +42,6 @@ def _fetch(config: PrepareConfig, console: Console) -> None:
 
 
 def _prepare_splits(config: PrepareConfig, console: Console) -> None:
-    import time
-
     from mate_cli.config.task import active_schedule
     from mate_cli.kinds.registry import task_of
     from mate_cli.reporting.splits import (
@@ -89,8 +87,6 @@ def _count(config: PrepareConfig, console: Console) -> None:
 
 
 def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None:
-    from pathlib import Path
-
     from mate_cli.runs.folder import written_to
     from mate_cli.system.files import write_json
 

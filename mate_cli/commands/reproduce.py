@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from mate_cli.config.reproduce import ReproduceConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
 
     from mate_cli.reproduction.experiment import Experiment
     from mate_cli.reproduction.ledger import Ledger
@@ -22,8 +24,6 @@ def run(config: ReproduceConfig) -> None:
     Raises:
         UserError: no such table, mistakes in the command line, or failed steps.
     """
-    from rich.console import Console
-
     from mate_cli.reporting.runs import report_broken
     from mate_cli.reproduction.carry_out import raise_failures
     from mate_cli.reproduction.experiment import chosen_experiments
@@ -44,8 +44,6 @@ def run(config: ReproduceConfig) -> None:
 
 def _backbone_words() -> list[str]:
     """Return the backbone arguments as typed; they go to the first training of each chain."""
-    import sys
-
     return [word for word in sys.argv[2:] if word.partition("=")[0].partition(".")[0] == "backbone"]
 
 
@@ -76,8 +74,6 @@ def _carry_out(
 
 
 def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
-    from pathlib import Path
-
     from mate_cli.reproduction.outcome import outcome
     from mate_cli.reproduction.report import (
         agreement_table,
@@ -88,16 +84,16 @@ def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
         write_outcome,
     )
 
-    folder, found = Path(ledger.config.to), outcome(experiment, ledger)
-    caption = caption_of(found, ledger)
-    for table in outcome_tables(found):
+    folder, result = Path(ledger.config.to), outcome(experiment, ledger)
+    caption = caption_of(result, ledger)
+    for table in outcome_tables(result):
         console.print(table)
     console.print(caption, highlight=False, markup=False)
-    for line in rank_lines(found):
+    for line in rank_lines(result):
         console.print(line, highlight=False, markup=False)
-    order = agreement_table(found)
+    order = agreement_table(result)
     if order is not None:
         console.print(order)
     figures = draw_experiment(experiment, ledger, folder)
-    names = [*write_outcome(found, caption, figures, folder), *(figure.name for figure in figures)]
+    names = [*write_outcome(result, caption, figures, folder), *(figure.name for figure in figures)]
     console.print(f"{folder}: {', '.join(names)}", highlight=False, markup=False)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from mate_cli.config.runs import RunsConfig
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rich.console import Console
-
     from mate_cli.runs.records import RunRecord
 
 
 def run(config: RunsConfig) -> None:
     """Read every run folder in ``paths.runs``; name and count those that cannot be read."""
-    from pathlib import Path
-
-    from rich.console import Console
-
     from mate_cli.reporting.runs import report_broken
     from mate_cli.runs.records import read_runs
 
@@ -35,34 +31,30 @@ def run(config: RunsConfig) -> None:
 
 
 def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
-    import json
-
     from mate_cli.reporting.runs import chosen_runs, runs_table
 
-    found = runs if config.where is None else chosen_runs(runs, config.where)
+    chosen = runs if config.where is None else chosen_runs(runs, config.where)
     if config.output == "json":
-        for own in found:
-            print(json.dumps(own.plain(), ensure_ascii=False))
-    elif found:
-        console.print(runs_table(found, console.width))
-        console.print(f"{len(found)} of {len(runs)} runs in {config.paths.runs}", highlight=False, markup=False)
+        for record in chosen:
+            print(json.dumps(record.plain(), ensure_ascii=False))
+    elif chosen:
+        console.print(runs_table(chosen, console.width))
+        console.print(f"{len(chosen)} of {len(runs)} runs in {config.paths.runs}", highlight=False, markup=False)
     else:
-        chosen = f" with {config.where}" if runs and config.where else ""
-        console.print(f"no runs in {config.paths.runs}{chosen}; mate train makes one", highlight=False, markup=False)
+        where = f" with {config.where}" if runs and config.where else ""
+        console.print(f"no runs in {config.paths.runs}{where}; mate train makes one", highlight=False, markup=False)
 
 
 def _compare(names: list[str], folder: Path, output: str, console: Console) -> None:
-    import json
-
     from mate_cli.reporting.runs import compared, comparison_tables, run_folder
     from mate_cli.runs.records import read_run
 
     runs = [read_run(run_folder(name, folder)) for name in names]
-    found = compared(runs)
+    comparison = compared(runs)
     if output == "json":
-        print(json.dumps({"runs": [str(own.path) for own in runs], **found}, ensure_ascii=False))
+        print(json.dumps({"runs": [str(record.path) for record in runs], **comparison}, ensure_ascii=False))
         return
-    for table in comparison_tables(runs, found):
+    for table in comparison_tables(runs, comparison):
         console.print(table)
 
 

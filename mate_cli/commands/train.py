@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+
 from mate_cli.config.train import TrainConfig
 
 
 def run(config: TrainConfig) -> None:
     """Train, then score the best model on the task's report split."""
-    from rich.console import Console
-
     from mate_cli.inference.evaluate import evaluate_run
     from mate_cli.kinds.registry import kind_of
     from mate_cli.reporting.evaluation import record_and_show
@@ -27,11 +27,8 @@ def run(config: TrainConfig) -> None:
         folder.release()
     console.print(f"\nrun folder: {folder.path}", highlight=False)
     if lead is not None and lead[1] < 0:
-        console.print(
-            f"not yet useful: the baseline '{lead[0]}' needs no training and scores higher",
-            highlight=False,
-            markup=False,
-        )
+        line = f"not yet useful: the baseline '{lead[0]}' needs no training and scores higher"
+        console.print(line, highlight=False, markup=False)
         console.print(f"try: {_remedy(config)}", highlight=False, markup=False)
     else:
         command = kind_of(config.task).next_command.format(run=folder.path)
@@ -39,7 +36,7 @@ def run(config: TrainConfig) -> None:
 
 
 def _remedy(config: TrainConfig) -> str:
-    """What is most likely to lift a model above its baselines."""
+    """Return what is most likely to lift a model above its baselines."""
     schedule = config.schedule or config.task.default_schedule
     remedies = []
     if schedule == "smoke":

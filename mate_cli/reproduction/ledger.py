@@ -20,7 +20,8 @@ from mate_cli.config.task import TaskConfig, settle_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.data import data_hash
 from mate_cli.runs.identity import Identity, differences, identity_of
-from mate_cli.runs.parent import starting_weights, weights_hash
+from mate_cli.runs.parent import weights_hash
+from mate_cli.runs.place import current_identity
 from mate_cli.runs.records import BrokenRecord, RunRecord, read_runs
 from mate_cli.system.errors import UserError
 from mate_cli.tables.data_folder import data_folder
@@ -64,11 +65,12 @@ class Ledger:
         self.config = config
         self.runs = Path(config.paths.runs)
         self.broken: list[BrokenRecord] = []
-        self._backbone = tuple(backbone_words)
+        self.backbone_words = tuple(backbone_words)
         self._further = tuple(shlex.split(config.words or ""))
         self._records: list[RunRecord] = []
         self._runs: dict[Chain, RunRecord | None] = {}
-        if mistakes := _mistakes((*self._backbone, *self._further)):
+        words = [quote(TrainConfig, word) for word in (*self.backbone_words, *self._further)]
+        if mistakes := diagnose("train", words, multirun=False, complete=True):
             raise UserError("\n".join(mistakes))
         self.refresh()
 
@@ -96,7 +98,7 @@ class Ledger:
 
     def words(self, training: Chain) -> list[str]:
         """Return the arguments of ``mate train``; the parent of the training must be done."""
-        config, start = self.training_config(training), self._backbone
+        config, start = self.training_config(training), self.backbone_words
         if training.parent is not None:
             parent = self.done(training.parent)
             assert parent is not None, f"{training.parent.title} is not done"
@@ -109,7 +111,7 @@ class Ledger:
 
     def training_config(self, training: Chain) -> TrainConfig:
         """Return the configuration of a training, without the path of its parent."""
-        start = list(self._backbone) if training.parent is None else ["backbone=run", "backbone.path=PARENT"]
+        start = list(self.backbone_words) if training.parent is None else ["backbone=run", "backbone.path=PARENT"]
         config = _composed((*training.of.split(), *start, *self._further))
         schedule = f"{self.config.schedule}_{config.model.name}"  # of one model, such as mlm's paper_linformer
         if schedule not in config.task.schedules:
@@ -133,10 +135,6 @@ class Ledger:
         """True if generated data replaces some of the paper's."""
         return self.config.schedule == "smoke" and None in to_plain(self.config.data).values()
 
-    @property
-    def backbone_words(self) -> tuple[str, ...]:
-        return self._backbone
-
     def lacks_parent(self, training: Chain) -> bool:
         """Say whether the training is an ablation of a pre-training that it starts without."""
         ablation = self.training_config(training).ablation
@@ -157,18 +155,13 @@ class Ledger:
     def _identity(self, training: Chain, parent: RunRecord | None) -> Identity:
         config = self.training_config(training)
         if parent is None:
-            return identity_of(to_plain(config), data_hash(config), starting_weights(config.backbone))
+            return current_identity(config)
         return identity_of(to_plain(config), data_hash(config), weights_hash(parent.path), parent.path)
 
 
 def data_key(data_format: str) -> str:
     """Return the key of ``data`` that names the folder of a data format."""
     return data_format if data_format in {field.name for field in fields(DataConfig)} else "tables"
-
-
-@functools.cache
-def _mistakes(words: tuple[str, ...]) -> list[str]:
-    return diagnose("train", [quote(TrainConfig, word) for word in words], multirun=False, complete=True)
 
 
 @functools.cache

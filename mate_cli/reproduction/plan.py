@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table as RichTable
-from rich.text import Text
 
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import unknown_name
+from mate_cli.reporting.grid import terminal_table
 from mate_cli.reporting.runs import count, duration
 from mate_cli.reproduction.estimate import Estimate, estimate
 from mate_cli.reproduction.experiment import DataOf, Experiment, FlowOf, Measured, Row, Source, Stages, Trainings
@@ -114,15 +114,9 @@ def plan(steps: Iterable[Step], ledger: Ledger) -> list[Planned]:
 
 def plan_table(planned: Sequence[Planned]) -> RichTable:
     """Make a table with a line for each step, in their order."""
-    table = RichTable(title="plan")
-    for name in ("step", "state"):
-        table.add_column(name, overflow="fold")
-    for name in ("time here", "FLOPs"):
-        table.add_column(name, justify="right")
-    for entry in planned:
-        state = f"left out: {entry.hindrance}" if entry.hindrance else entry.state
-        table.add_row(*map(Text, [entry.step.title, state, *_cost(entry)]))
-    return table
+    states = (f"left out: {entry.hindrance}" if entry.hindrance else entry.state for entry in planned)
+    rows = ([entry.step.title, state, *_cost(entry)] for entry, state in zip(planned, states, strict=True))
+    return terminal_table(("step", "state", "time here", "FLOPs"), rows, left=("step", "state"), title="plan")
 
 
 def plan_summary(planned: Sequence[Planned], ledger: Ledger) -> list[str]:

@@ -13,9 +13,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from tabulate import tabulate
 
-from mate_cli.metrics.statistics import Contrast
 from mate_cli.reporting.bench_figures import draw_figures
-from mate_cli.reporting.grid import markdown_table
+from mate_cli.reporting.grid import markdown_table, terminal_table
 from mate_cli.reporting.pictures import PICTURES, draw_picture
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.ledger import Ledger
@@ -54,14 +53,8 @@ def outcome_tables(outcome: Outcome) -> Iterator[RichTable]:
 def agreement_table(outcome: Outcome) -> RichTable | None:
     """Compare the order of the rows with the paper's; None if there is nothing to compare."""
     rows = list(_agreement_rows(outcome))
-    if not rows:
-        return None
-    table = RichTable(title=Text(f"{outcome.experiment.name}: the order of the rows"))
-    for number, name in enumerate(_AGREEMENT):
-        table.add_column(name, justify="left" if number < 2 else "right")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    title = Text(f"{outcome.experiment.name}: the order of the rows")
+    return terminal_table(_AGREEMENT, rows, left=("column", "row"), title=title) if rows else None
 
 
 def rank_lines(outcome: Outcome) -> list[str]:
@@ -207,19 +200,10 @@ def _signed(value: float | None, decimals: int) -> str:
 def _agreement_rows(outcome: Outcome) -> Iterator[list[str]]:
     for column, agreement in outcome.agreement.items():
         for row, contrast in agreement.contrasts.items():
-            yield [column, row, *_contrast(contrast, outcome.experiment.decimals)]
-
-
-def _contrast(contrast: Contrast, decimals: int) -> list[str]:
-    ours = contrast.ours
-    interval = _NOTHING if math.isnan(ours.low) else f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}"
-    return [
-        _signed(contrast.theirs, decimals),
-        _signed(ours.mean, decimals),
-        interval,
-        str(contrast.n),
-        contrast.verdict,
-    ]
+            ours, decimals = contrast.ours, outcome.experiment.decimals
+            interval = _NOTHING if math.isnan(ours.low) else f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}"
+            means = (_signed(mean, decimals) for mean in (contrast.theirs, ours.mean))
+            yield [column, row, *means, interval, str(contrast.n), contrast.verdict]
 
 
 def _title(experiment: Experiment) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ class Step(ABC):
 
     @property
     def needs(self) -> tuple[Step, ...]:
-        """The steps that must be done first."""
-        return ()
+        """The steps that must be done first: those among the fields."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Step))
 
     @property
     @abstractmethod
@@ -57,10 +58,6 @@ class Training(Chain, Step):
 
     parent: Training | None
 
-    @property
-    def needs(self) -> tuple[Step, ...]:
-        return () if self.parent is None else (self.parent,)
-
     def result(self, ledger: Ledger) -> Result | None:
         run = ledger.done(self)
         return None if run is None else run.metrics
@@ -76,9 +73,8 @@ class Training(Chain, Step):
 
     def hindrance(self, ledger: Ledger) -> str | None:
         config = ledger.training_config(self)
-        key = data_key(config.task.format)
         if config.data_dir is None:
-            return f"data.{key} is not set"
+            return f"data.{data_key(config.task.format)} is not set"
         if ledger.lacks_parent(self):
             return f"{config.ablation.name} changes the pre-training; leave out pretrain=false"
         return super().hindrance(ledger)
@@ -90,10 +86,6 @@ class Scoring(Step):
 
     run: Training
     split: str
-
-    @property
-    def needs(self) -> tuple[Step, ...]:
-        return (self.run,)
 
     @property
     def title(self) -> str:
@@ -118,10 +110,6 @@ class Answering(Step):
     split: str
 
     @property
-    def needs(self) -> tuple[Step, ...]:
-        return self.selector, self.reader
-
-    @property
     def title(self) -> str:
         return f"answer with {self.selector.chain}, seed {self.selector.seed}, on {self.split}"
 
@@ -132,13 +120,11 @@ class Answering(Step):
             return None
         hashes = [weights_hash(path) for path in stages]
         for file in sorted((ledger.runs / "pointr").glob("*/pipeline.json")):
-            pipeline = read_record(file)
-            metrics = read_record(file.with_name("metrics.json"))
-            if [
-                pipeline.get(f"{name}_weights") for name in ("selector", "reader")
-            ] != hashes or self.split not in metrics:
-                continue
-            if not _is_limited(read_record(file.with_name("environment.json"))):
+            pipeline, metrics = read_record(file), read_record(file.with_name("metrics.json"))
+            is_of_these = [pipeline.get(f"{name}_weights") for name in ("selector", "reader")] == hashes
+            command = read_record(file.with_name("environment.json")).get("command", [])
+            is_limited = any(str(word).startswith("limit=") for word in command)
+            if is_of_these and self.split in metrics and not is_limited:
                 return metrics
         return None
 
@@ -186,10 +172,6 @@ class Flowing(Step):
     """``mate analyze analysis=flow`` of a training; without one, of uniform attention on WikiTableQuestions."""
 
     run: Training | None
-
-    @property
-    def needs(self) -> tuple[Step, ...]:
-        return () if self.run is None else (self.run,)
 
     @property
     def title(self) -> str:
@@ -248,10 +230,6 @@ class Counting(Step):
 def _paths(ledger: Ledger) -> list[str]:
     given = {"paths.runs": ledger.config.paths.runs, "paths.cache": ledger.config.paths.cache}
     return [f"{name}={value}" for name, value in given.items() if value is not None]
-
-
-def _is_limited(environment: Result) -> bool:
-    return any(str(word).startswith("limit=") for word in environment.get("command", []))
 
 
 def _digest(*parts: Any) -> str:

@@ -76,8 +76,8 @@ def _other(keys: list[str]) -> str:
 
 def _runs(folder: Path) -> list[RunRecord]:
     """Return the runs below a folder that can be read."""
-    found = (_record(path, _changed(path)) for path in run_folders(folder))
-    return [run for run in found if run is not None]
+    records = (_record(path, _changed(path)) for path in run_folders(folder))
+    return [run for run in records if run is not None]
 
 
 @cache

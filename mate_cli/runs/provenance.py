@@ -7,29 +7,15 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from mate_cli.system.distribution import NAME
+from mate_cli.system.distribution import NAME, version_of
 from mate_cli.system.processor import processor_name
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
-
-
 _CODE = ("conf", "hydra_plugins", "mate_cli")
-
-
-_PACKAGES = (
-    NAME,
-    "torch",
-    "pytorch-lightning",
-    "transformers",
-    "tokenizers",
-    "datasets",
-    "scikit-learn",
-    "numpy",
-)
+_PACKAGES = (NAME, "torch", "pytorch-lightning", "transformers", "tokenizers", "datasets", "scikit-learn", "numpy")
 
 
 def environment(command: list[str]) -> dict[str, Any]:
@@ -42,7 +28,7 @@ def environment(command: list[str]) -> dict[str, Any]:
         "command": ["mate", *command[1:]],
         "git": _git_state(),
         "python": sys.version.split()[0],
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: version_of(name) for name in _PACKAGES},
         "machine": {"system": platform.platform(), "cpu": processor_name()},
         "cpu_count": os.cpu_count(),
     }
@@ -75,10 +61,3 @@ def _git(folder: Path, *arguments: str) -> str:
     # A kill would leave an optional lock in the user's checkout.
     command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None

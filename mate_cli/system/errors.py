@@ -95,7 +95,7 @@ def report(error: BaseException, prefix: str, debug: bool) -> int:
 
 
 def disk_reason(error: OSError) -> str:
-    """Why a file cannot be written or read, and what mends it."""
+    """Return why a file cannot be written or read, and what mends it."""
     return _DISK.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
 
 

@@ -6,7 +6,7 @@ import os
 
 
 def is_first_rank() -> bool:
-    """Whether this process speaks and writes for the run: the only one, or the first of all machines.
+    """Return True for the process that speaks and writes for the run: the only one, or the first of all machines.
 
     As torchrun, Lightning and SLURM tell their processes. SLURM sets its variable also where it started one process
     only, which then starts others, so it is asked last.

@@ -120,7 +120,8 @@ class _ResumingDownloader:
             headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
             with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUTS) as answer:
                 self._check_status(answer, part)
-                if have and not _resumes_at(answer, have):
+                resumes = answer.status_code == 206
+                if have and not (resumes and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")):
                     part.unlink()
                     have = 0
                 have = self._write(answer, part, have)
@@ -151,10 +152,6 @@ class _ResumingDownloader:
                 file.write(chunk)
                 self._advance(self._source.name, size, total)
         return size
-
-
-def _resumes_at(answer: requests.Response, offset: int) -> bool:
-    return answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
 
 
 def _reason(error: Exception) -> str:

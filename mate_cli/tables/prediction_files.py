@@ -21,6 +21,7 @@ from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.hybridqa import Gold
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tables.text_files import JsonObject, read_json, read_records, read_text
+from mate_cli.tables.wtq import split_values
 
 _T = TypeVar("_T")
 
@@ -33,8 +34,6 @@ TAGGED = Path("tagged", "data")
 """Folder of the tagged files in WikiTableQuestions' release."""
 
 _TAGGED_COLUMNS = ("id", "targetValue", "targetCanon")
-_ESCAPED = re.compile(r"\\([np\\])")
-_UNESCAPED = {"n": "\n", "p": "|", "\\": "\\"}
 _COORDINATE = re.compile(r"""['"]\(([0-9]{1,9}), *([0-9]{1,9})\)['"]""")
 _COORDINATES = re.compile(rf"\[(?:{_COORDINATE.pattern}(?:, *{_COORDINATE.pattern})*)?\]")
 
@@ -107,7 +106,7 @@ def read_tagged(folder: Path) -> dict[str, TaggedAnswer]:
     answers: dict[str, TaggedAnswer] = {}
     for path in sorted(folder.glob("*.tagged")):
         for where, row in read_records(path, _TAGGED_COLUMNS, {"delimiter": "\t", "quoting": csv.QUOTE_NONE}):
-            texts, forms = (_split_values(row[column]) for column in _TAGGED_COLUMNS[1:])
+            texts, forms = (split_values(row[column]) for column in _TAGGED_COLUMNS[1:])
             if len(texts) != len(forms):
                 raise UserError(f"{where}: {len(texts)} values in targetValue, {len(forms)} in targetCanon")
             answers[row["id"]] = tuple(zip(texts, forms, strict=True))
@@ -152,9 +151,6 @@ def _answers(
 
     Args:
         entries: place, question id and answer; empty: how the file writes "no answer".
-
-    Raises:
-        UserError: it does not.
     """
     answers: dict[str, _T] = {}
     for where, name, answer in entries:
@@ -191,7 +187,3 @@ def _sqa_cells(fields: Mapping[str, str], where: str) -> frozenset[Coordinate]:
     if not _COORDINATES.fullmatch(coordinates):
         raise UserError(f"{where}: expected cells such as ['(0, 1)', '(2, 1)'], found {shown(coordinates)}")
     return frozenset((int(row), int(column)) for row, column in _COORDINATE.findall(coordinates))
-
-
-def _split_values(field: str) -> list[str]:
-    return [_ESCAPED.sub(lambda match: _UNESCAPED[match[1]], value) for value in field.split("|")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
+from mate_cli.tables.user_limits import check_bytes, check_size, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def read_parquet(path: Path) -> Table:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    _check_bytes(path, _file_size(path))
+    check_bytes(path, _file_size(path))
     try:
         with ParquetFile(path) as file:
             names, columns = file.schema_arrow.names, _columns(path, file)
@@ -51,7 +51,7 @@ def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
     metadata, names = file.metadata, file.schema_arrow.names
     check_size(path, metadata.num_rows, len(names))
     stored = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-    _check_bytes(path, stored)
+    check_bytes(path, stored)
     columns: list[list[str]] = [[] for _ in names]
     size = 0
     for batch in file.iter_batches(max(1, min(_EXPANDED // max(stored, 1), 1024))):
@@ -59,7 +59,7 @@ def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
             more = _parquet_texts(name, column, path)
             texts += more
             size += sum(map(len, more))
-        _check_bytes(path, size)
+        check_bytes(path, size)
     return columns
 
 
@@ -69,11 +69,6 @@ def _file_size(path: Path) -> int:
             return file.seek(0, 2)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
-def _check_bytes(path: Path, size: int) -> None:
-    if size > MAX_BYTES:
-        raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; ask about a smaller table")
 
 
 def _parquet_texts(name: str, column: pa.Array, path: Path) -> list[str]:

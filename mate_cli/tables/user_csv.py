@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from mate_cli.system.errors import UserError, named
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
+from mate_cli.tables.user_limits import check_bytes, check_size, table_of
 
 _MAX_LINE = 1 << 20
 _DELIMITERS = ("\t", ";", ",")  # in a tie, a comma is more likely to be part of a number
@@ -44,7 +44,7 @@ def _rows(file: BinaryIO, path: Path) -> list[list[str]]:
         for fields in filter(None, records):
             if rows and len(fields) != len(rows[0]):
                 raise UserError(
-                    f"{path}: line {records.line_num} has {_count(len(fields), 'field')}, "
+                    f"{path}: line {records.line_num} has {len(fields)} field{'s' if len(fields) > 1 else ''}, "
                     f"the header has {len(rows[0])}; quote a field that holds the delimiter"
                 )
             check_size(path, len(rows), len(fields))
@@ -63,8 +63,7 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
     number = size = 0
     while raw := file.readline(_MAX_LINE):
         number, size = number + 1, size + len(raw)
-        if size > MAX_BYTES:
-            raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; ask about a smaller table")
+        check_bytes(path, size)
         if len(raw) == _MAX_LINE:
             raise UserError(f"{path}: line {number} is longer than {_MAX_LINE} bytes; is this a CSV file?")
         try:
@@ -91,7 +90,3 @@ def _widths(lines: Iterable[str], delimiter: str) -> list[int]:
         return [len(fields) for fields in csv.reader(lines, delimiter=delimiter) if fields]
     except csv.Error:  # reported where the rows are read
         return []
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

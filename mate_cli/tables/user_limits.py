@@ -50,5 +50,14 @@ def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> N
             raise UserError(f"{path}: more than {limit} {name}; ask about a table of at most {limit}")
 
 
+def check_bytes(path: Path, size: int) -> None:
+    """
+    Raises:
+        UserError: ``size``, of the file or of its texts, is too large.
+    """
+    if size > MAX_BYTES:
+        raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; ask about a smaller table")
+
+
 def _cells(texts: Sequence[str]) -> tuple[Cell, ...]:
     return tuple(Cell(text.strip()) for text in texts)

@@ -9,6 +9,7 @@ Cells are read in their normal form (``text.wtq_normalize``), headers verbatim (
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
@@ -21,6 +22,8 @@ from mate_cli.tables.text_files import read_records, read_table
 _COLUMNS = ("id", "utterance", "context", "targetValue")
 _TABS = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
 _TABLE = {"escapechar": "\\", "doublequote": False}
+_ESCAPED = re.compile(r"\\([np\\])")
+_UNESCAPED = {"n": "\n", "p": "|", "\\": "\\"}
 
 LAYOUT = ReleaseLayout(
     content="data/ and csv/ of WikiTableQuestions 1.0.2 (github.com/ppasupat/WikiTableQuestions)",
@@ -56,29 +59,23 @@ def read_split(data_dir: Path, split: str) -> Split:
     problems: dict[str, str] = {}
     for where, record in records:
         if (table := tables.get(record["context"])) is not None:
-            answers = _answers(record["targetValue"], where)
-            supervision = finders[table.id].find(answers, strict=split == "train")
+            name, answers = record["id"], _answers(record["targetValue"], where)
+            target = finders[table.id].find(answers, strict=split == "train")
             examples.append(
-                Example(
-                    id=record["id"],
-                    question=record["utterance"],
-                    table=table,
-                    answers=answers,
-                    candidates=supervision.cells,
-                    value=supervision.value,
-                )
+                Example(name, record["utterance"], table, answers, candidates=target.cells, value=target.value)
             )
-            if supervision.problem:
-                problems[record["id"]] = supervision.problem
+            if target.problem:
+                problems[name] = target.problem
     return Split(tuple(examples), len(records) - len(examples), len(records), problems)
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:
-    """Split answers at "|"; ``\\n``, ``\\p`` and ``\\\\`` in one are a newline, a bar and a backslash."""
-    answers = tuple(
-        "\\".join(part.replace("\\n", "\n").replace("\\p", "|") for part in answer.split("\\\\"))
-        for answer in text.split("|")
-    )
+    answers = split_values(text)
     if not all(answers):
         raise UserError(f"{where}, column 'targetValue': expected answers joined by |, found {shown(text)}")
     return answers
+
+
+def split_values(field: str) -> tuple[str, ...]:
+    """Split a field at "|"; ``\\n``, ``\\p`` and ``\\\\`` in a value are a newline, a bar and a backslash."""
+    return tuple(_ESCAPED.sub(lambda match: _UNESCAPED[match[1]], value) for value in field.split("|"))

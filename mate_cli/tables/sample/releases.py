@@ -34,7 +34,7 @@ def write_releases(folder: Path) -> None:
     tested = [f"{table}.csv" for table in by_split["test"]]
     groups = {"simple_ids": names[::2], "complex_ids": names[1::2], "small_test_id": tested[::2]}
     for name, tables in groups.items():
-        _write_json(folder / "tabfact" / "data" / f"{name}.json", tables)
+        write_json(folder / "tabfact" / "data" / f"{name}.json", tables)
     _write_tables(folder / "WikiTables-WithLinks", folder / "tables")
 
 
@@ -84,8 +84,8 @@ def _write_tabfact(folder: Path, name: str, lookups: Lookups) -> None:
         _write_csv(folder / "data" / "all_csv" / f"{table}.csv", _rows(content), delimiter="#")
         labelled = [pair for example in examples for pair in _statements(content, example.candidates[0])]
         statements[f"{table}.csv"] = [[text for text, _ in labelled], [label for _, label in labelled], content.title]
-    _write_json(folder / "tokenized_data" / f"{name}_examples.json", statements)
-    _write_json(folder / "data" / f"{name}_id.json", list(statements))
+    write_json(folder / "tokenized_data" / f"{name}_examples.json", statements)
+    write_json(folder / "data" / f"{name}_id.json", list(statements))
 
 
 def _statements(table: Table, place: Coordinate) -> Iterator[tuple[str, int]]:
@@ -107,8 +107,8 @@ def _write_tables(source: Path, target: Path) -> None:
             (first, (link,)), *others = [(text, links) for text, links in row if links]
             for other, _ in others:
                 passages[link] += f" As is well known , {first} is often named together with {other} ."
-        _write_json(target / "tables_tok" / file.name, table)
-        _write_json(target / "request_tok" / file.name, passages)
+        write_json(target / "tables_tok" / file.name, table)
+        write_json(target / "request_tok" / file.name, passages)
 
 
 def _rows(table: Table) -> list[list[str]]:
@@ -121,6 +121,6 @@ def _write_csv(path: Path, rows: Iterable[Sequence[Any]], **dialect: Any) -> Non
         csv.writer(file, lineterminator="\n", **dialect).writerows(rows)
 
 
-def _write_json(path: Path, content: Any) -> None:
+def write_json(path: Path, content: Any, indent: int | None = None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8", newline="\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from mate_cli.tables.answer_match import AnswerFinder, AnswerMatch
 from mate_cli.tables.sample.domains import DOMAINS
 from mate_cli.tables.sample.names import Names
 from mate_cli.tables.sample.questions import Asked, ask_all
-from mate_cli.tables.sample.releases import write_releases
+from mate_cli.tables.sample.releases import write_json, write_releases
 from mate_cli.tables.sample.world import World, build_world
 from mate_cli.tables.table import Cell, Coordinate, Table
 
@@ -117,18 +116,13 @@ def _write_page(folder: Path, page: _Page) -> None:
         "uid": table.id,
         "intro": "",
     }
-    _write_json(linked / "tables_tok" / f"{table.id}.json", content)
-    _write_json(linked / "request_tok" / f"{table.id}.json", page.passages)
+    write_json(linked / "tables_tok" / f"{table.id}.json", content, indent=1)
+    write_json(linked / "request_tok" / f"{table.id}.json", page.passages, indent=1)
 
 
 def _write_questions(folder: Path, split: str, entries: list[dict[str, Any]]) -> None:
     """Write the traced file with everything, and the plain one without nodes, and without answers for test."""
     hidden = {"answer-node", "reasoning"} | ({"answer-text"} if split == "test" else set())
     plain = [{key: value for key, value in entry.items() if key not in hidden} for entry in entries]
-    _write_json(folder / "released_data" / f"{split}.traced.json", entries)
-    _write_json(folder / "released_data" / f"{split}.json", plain)
-
-
-def _write_json(path: Path, content: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+    write_json(folder / "released_data" / f"{split}.traced.json", entries, indent=1)
+    write_json(folder / "released_data" / f"{split}.json", plain, indent=1)
