@@ -14,11 +14,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from omegaconf import DictConfig
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf import DictConfig, open_dict
 
-    from mate_cli.cli.overrides import Arguments
-    from mate_cli.cli.sweep.jobs import Ending, Job, Sweep
+from mate_cli.cli.diagnosis import diagnose, typed
+from mate_cli.cli.experiment import add_sweep
+from mate_cli.cli.overrides import Arguments, joined, quote, split, unquote
+from mate_cli.config.commands import ROOTS
+from mate_cli.config.shipped import conf_folder
+from mate_cli.config.user_folder import config_dir_flag
+from mate_cli.system.errors import UserError, report
+from mate_cli.system.stopping import SWEPT, stop_with_parent
+
+if TYPE_CHECKING:
+    from mate_cli.cli.sweep.jobs import Ending, Job, Sweep  # import the readers of all data formats
 
 # What Lightning tells its child processes; a job that leaves it behind misleads the next one.
 RANK_VARIABLES = ("LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
@@ -32,13 +43,6 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     Raises:
         UserError: mistakes in the words, all at once; or jobs of a sweep failed.
     """
-    from mate_cli.cli.diagnosis import diagnose
-    from mate_cli.cli.experiment import add_sweep
-    from mate_cli.cli.overrides import joined, quote, split
-    from mate_cli.config.commands import ROOTS
-    from mate_cli.system.errors import UserError
-    from mate_cli.system.stopping import SWEPT, stop_with_parent
-
     if SWEPT in os.environ:
         stop_with_parent()
     arguments = split(words)
@@ -57,10 +61,6 @@ def launch(command: str, words: list[str], debug: bool) -> None:
 
 
 def _run(command: str, arguments: Arguments, debug: bool) -> None:
-    from hydra.errors import HydraException
-
-    from mate_cli.system.errors import UserError
-
     runner = CommandRunner(command, debug)
     words = [*arguments.flags, *arguments.overrides]
     if not (arguments.multirun or arguments.only_shows):
@@ -70,8 +70,11 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
             # Holds Hydra's multirun.yaml, nothing of ours.
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mate-sweep-"))
             words.append(f"hydra.sweep.dir={folder}")
+        stack.enter_context(_restored_process())
+        os.environ["HYDRA_FULL_ERROR"] = "1"  # raise, do not print and exit
+        sys.argv = [sys.argv[0], *words]
         try:
-            _hydra_main(command, words, runner)
+            hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(runner)()
         except HydraException as error:
             raise UserError(str(error).splitlines()[0]) from error
         finally:
@@ -81,17 +84,6 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
         runner.sweep.check()
     if runner.failures:
         raise runner.failures[0]
-
-
-def _hydra_main(command: str, words: list[str], runner: CommandRunner) -> None:
-    import hydra
-
-    from mate_cli.config.shipped import conf_folder
-
-    with _restored_process():
-        os.environ["HYDRA_FULL_ERROR"] = "1"  # raise, do not print and exit
-        sys.argv = [sys.argv[0], *words]
-        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(runner)()
 
 
 class CommandRunner:
@@ -105,10 +97,6 @@ class CommandRunner:
 
     def __call__(self, config: DictConfig) -> None:
         """Run one job in this process; its error is kept, for Hydra would print it in its own way."""
-        from hydra.core.hydra_config import HydraConfig
-
-        from mate_cli.cli.diagnosis import typed
-
         try:
             self._run(self._words(HydraConfig.get().overrides.task, config), typed(config))
         except Exception as error:
@@ -118,9 +106,6 @@ class CommandRunner:
 
     def add(self, overrides: Sequence[str], config: DictConfig) -> None:
         """Add a job to the sweep, by the overrides and the configuration that Hydra made of them."""
-        from omegaconf import open_dict
-
-        from mate_cli.cli.diagnosis import typed
         from mate_cli.cli.sweep.jobs import Sweep
 
         with open_dict(config):
@@ -135,7 +120,6 @@ class CommandRunner:
             self.sweep.run(self._in_turn)
         else:
             from mate_cli.cli.sweep.starters import starter
-            from mate_cli.config.user_folder import config_dir_flag
 
             flags = [*(["--debug"] if self.debug else []), *config_dir_flag()]
             self.sweep.run(starter(launcher, settings, flags))
@@ -143,7 +127,6 @@ class CommandRunner:
     def _in_turn(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Ending]]:
         """The jobs one after the other, in this process."""
         from mate_cli.cli.sweep.jobs import Ending
-        from mate_cli.system.errors import report
 
         assert self.sweep is not None
         for job in jobs:
@@ -160,8 +143,6 @@ class CommandRunner:
                 yield job, Ending(code, (str(error) or type(error).__name__).splitlines()[0])
 
     def _run(self, words: Sequence[str], config: Any) -> None:
-        from mate_cli.config.user_folder import config_dir_flag
-
         with _restored_process():
             sys.argv = [os.path.abspath(sys.argv[0]), self.command, *words, *config_dir_flag()]
             try:
@@ -171,9 +152,6 @@ class CommandRunner:
 
     def _words(self, overrides: Sequence[str], config: DictConfig) -> list[str]:
         """The overrides of one job, as a user would type them: what a child process is started with."""
-        from mate_cli.cli.overrides import unquote
-        from mate_cli.config.commands import ROOTS
-
         return [unquote(ROOTS[self.command], word, config) for word in overrides]
 
 

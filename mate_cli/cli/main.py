@@ -52,11 +52,14 @@ def _dispatch(words: list[str], debug: bool) -> int:
     if not words or words[0] in (*HELP, "help"):
         print(overview())
         return 0 if words else 2
-    command, rest = _command_first(words)
+    index = next((index for index, word in enumerate(words) if not word.startswith("-")), 0)
+    command, rest = words[index], words[:index] + words[index + 1 :]  # switches such as -m may also stand before it
     if command in ("--version", "version"):
         print(f"mate {__version__}")
     elif command not in COMMANDS:
-        raise UserError(_unknown_command(command))
+        near = difflib.get_close_matches(command, COMMANDS, n=1, cutoff=0.5)
+        hint = f"did you mean mate {near[0]}? " if near else ""
+        raise UserError(f"unknown command '{command}': {hint}choose from {', '.join(COMMANDS)}")
     else:
         _call(command, rest, debug)
     return 0
@@ -77,12 +80,6 @@ def _call(command: str, words: list[str], debug: bool) -> None:
         launch(command, words, debug)
 
 
-def _command_first(words: list[str]) -> tuple[str, list[str]]:
-    """The command, and the words around it: switches such as -m may also stand before it."""
-    index = next((index for index, word in enumerate(words) if not word.startswith("-")), 0)
-    return words[index], words[:index] + words[index + 1 :]
-
-
 def _plain(command: str, words: list[str]) -> None:
     """Run a command that takes words and no keys."""
     from mate_cli.config.commands import PLAIN
@@ -91,9 +88,3 @@ def _plain(command: str, words: list[str]) -> None:
     if len(words) > most:
         raise UserError(f"mate {command} takes no '{words[-1]}'; mate {command} --help shows what it takes")
     importlib.import_module(f"mate_cli.commands.{command}").run(config(*words))
-
-
-def _unknown_command(command: str) -> str:
-    near = difflib.get_close_matches(command, COMMANDS, n=1, cutoff=0.5)
-    hint = f"did you mean mate {near[0]}? " if near else ""
-    return f"unknown command '{command}': {hint}choose from {', '.join(COMMANDS)}"

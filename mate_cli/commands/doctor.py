@@ -12,16 +12,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mate_cli.config.commands import DoctorConfig
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import cache_folder
 from mate_cli.system.distribution import NAME, install_command, version_of
 from mate_cli.system.errors import UserError
-
-if TYPE_CHECKING:
-    from mate_cli.attention import Layout
 
 GIGABYTE = 2**30
 PYTHON_RANGE = ((3, 11), (3, 14))
@@ -139,9 +135,9 @@ def attention_backends(config: DoctorConfig) -> Finding:
     import torch
 
     from mate_cli.attention import BACKENDS, attend, build_plan, mate_pattern
+    from mate_cli.attention.generated import table_layout
 
-    pattern = mate_pattern(heads=4)
-    layout = _small_table()
+    pattern, layout = mate_pattern(heads=4), table_layout("square", tokens=64)
     qkv = torch.randn(len(layout.row), 3 * 4 * 16, generator=torch.Generator().manual_seed(0))
     here = [name for name, backend in BACKENDS.items() if not backend.needs_gpu]
     states = {name: attend(qkv, build_plan(layout, pattern.kinds, name), pattern) for name in here}
@@ -153,22 +149,6 @@ def attention_backends(config: DoctorConfig) -> Finding:
 
 
 CHECKS: tuple[Check, ...] = (python_version, libraries, devices, memory, cache, minilm_weights, attention_backends)
-
-
-def _small_table() -> Layout:
-    """Five question tokens and a table of seven rows and three columns, two tokens a cell."""
-    import numpy as np
-
-    from mate_cli.attention import Layout
-
-    row, column = (np.repeat(index.ravel(), 2) for index in np.mgrid[0:7, 1:4])
-    question = np.zeros(5, np.int64)
-    return Layout(
-        document=np.zeros(len(question) + len(row), np.int64),
-        row=np.concatenate([question, row]),
-        column=np.concatenate([question, column]),
-        segment=np.concatenate([question, np.ones_like(row)]),
-    )
 
 
 def _writable(folder: Path) -> bool:

@@ -140,10 +140,9 @@ class BackboneConfig:
 
     def problems(self) -> list[str]:
         """Keys that the source needs or that contradict each other."""
-        needed = {"package": self.package, "folder": self.path, "hub": self.hub_id, "run": self.path}
-        names = {"package": "package", "folder": "path", "hub": "hub_id", "run": "path"}
-        if self.source in needed and needed[self.source] is None:
-            return [f"{names[self.source]} is missing: source={self.source} needs it"]
+        needed = {"package": "package", "folder": "path", "hub": "hub_id", "run": "path"}.get(self.source)
+        if needed is not None and getattr(self, needed) is None:
+            return [f"{needed} is missing: source={self.source} needs it"]
         if self.source == "random" and self.hidden % max(self.heads, 1):
             return [f"hidden={self.hidden} cannot be divided among heads={self.heads}"]
         return []

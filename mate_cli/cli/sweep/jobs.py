@@ -80,11 +80,15 @@ class Sweep:
 
     def summary(self) -> str:
         """Return a count of the states and a line for each job."""
-        rows = [(self._state(job), self._swept(job), self._place(job)) for job in self.jobs]
+        # The words in which the jobs differ tell one from the other.
+        common = set.intersection(*(set(job.words) for job in self.jobs)) if len(self.jobs) > 1 else set()
+        common |= {"resume=true"}
+        swept = [" ".join(word for word in job.words if word not in common) for job in self.jobs]
+        rows = [(self._state(job), words, self._place(job)) for job, words in zip(self.jobs, swept, strict=True)]
         counts = Counter(state for state, _, _ in rows)
         counted = ", ".join(f"{count} {state}" for state, count in counts.items())
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        lines = [f"  {state:<{widths[0]}}  {swept:<{widths[1]}}  {place}".rstrip() for state, swept, place in rows]
+        lines = [f"  {state:<{widths[0]}}  {words:<{widths[1]}}  {place}".rstrip() for state, words, place in rows]
         return "\n".join([f"sweep of {len(rows)} jobs: {counted}", *lines])
 
     def check(self) -> None:
@@ -103,11 +107,6 @@ class Sweep:
         if job.number not in self.endings:
             return "not run"
         return {0: "done", 130: "interrupted"}.get(self.endings[job.number].exit_code, "failed")
-
-    def _swept(self, job: Job) -> str:
-        """Return the arguments in which the jobs differ."""
-        common = set.intersection(*(set(other.words) for other in self.jobs)) if len(self.jobs) > 1 else set()
-        return " ".join(word for word in job.words if word not in common | {"resume=true"})
 
     def _place(self, job: Job) -> str:
         reason = self.endings[job.number].reason if self._state(job) == "failed" else ""

@@ -17,7 +17,6 @@ from mate_cli.tables.corpus import Broken, Corpus, CorpusTable, are_held_out, pa
 from mate_cli.tables.reading import release_seed
 from mate_cli.tables.split import ReleaseLayout, Split
 from mate_cli.tables.statements.counterfactual import counterfactuals
-from mate_cli.tables.statements.grammar import Statement
 from mate_cli.tables.statements.synthesis import Synthesizer
 from mate_cli.tables.table import Cell, Example, Table
 
@@ -158,7 +157,7 @@ def _synthetic(part: Part) -> list[Group]:
     synthesizer, examples = _synthesizer(part), list[Example]()
     for label in (1, 0):
         if (statement := synthesizer.statement(bool(label))) is not None:
-            examples.append(_synthetic_example(part, statement, label))
+            examples.append(_example(part, "", str(statement), "synthetic", label))
     return [tuple(examples)] if len(examples) == 2 else []
 
 
@@ -169,7 +168,7 @@ def _with_opposites(part: Part) -> list[Group]:
         statement = synthesizer.statement(bool(label))
         table = statement and synthesizer.opposite(statement)
         if statement and table:
-            example = _synthetic_example(part, statement, label)
+            example = _example(part, "", str(statement), "synthetic", label)
             name = f"{example.id}_opposite"
             groups.append((example, replace(example, id=name, table=replace(table, id=name), label=1 - label)))
     return groups
@@ -179,27 +178,20 @@ def _synthesizer(part: Part) -> Synthesizer:
     return Synthesizer(part.plain, np.random.RandomState(release_seed(part.plain.id)))
 
 
-def _synthetic_example(part: Part, statement: Statement, label: int) -> Example:
-    name = f"{part.plain.id}_{_SUFFIXES[label]}"
-    return Example(name, str(statement), part.plain, groups=("synthetic",), label=label)
-
-
 def _counterfactual(part: Part) -> list[Group]:
     texts = (*part.whole.texts, *part.whole.passages.values())
     pairs = counterfactuals(part.linked, texts, Random(release_seed(part.plain.id)))
     return [
         tuple(
-            Example(
-                f"{part.plain.id}_counterfactual_{number}_{_SUFFIXES[label]}",
-                text,
-                part.plain,
-                groups=("counterfactual",),
-                label=label,
-            )
+            _example(part, f"counterfactual_{number}_", text, "counterfactual", label)
             for label, text in ((1, pair.sentence), (0, pair.twin))
         )
         for number, pair in enumerate(pairs)
     ]
+
+
+def _example(part: Part, name: str, text: str, kind: str, label: int) -> Example:
+    return Example(f"{part.plain.id}_{name}{_SUFFIXES[label]}", text, part.plain, groups=(kind,), label=label)
 
 
 def _balance(by_kind: list[list[Group]]) -> list[Group]:
