@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference.caveats import caveats
-from mate_cli.inference.predict import Answerer
+from mate_cli.inference.predictor import Answerer
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError

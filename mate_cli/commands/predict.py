@@ -95,10 +95,11 @@ def _answer(config: PredictConfig, inputs: _Inputs) -> dict[str, Any]:
     """The record of the answer: a cell's text, cells and an operator on them, a label, or a span."""
     from mate_cli.inference.caveats import caveats
     from mate_cli.inference.pointr import read_cells, top_cells
-    from mate_cli.inference.predict import Answerer, predict_cells
+    from mate_cli.inference.predictor import Answerer
     from mate_cli.inference.stages import Stage
     from mate_cli.kinds.cell_selection import answer_record
     from mate_cli.reporting.answer import read_answer_record
+    from mate_cli.tasks.cell_selection import CellPrediction
 
     example, model = inputs.example, inputs.model
     if isinstance(model, Stage):
@@ -106,7 +107,8 @@ def _answer(config: PredictConfig, inputs: _Inputs) -> dict[str, Any]:
         record = answerer.record(example, config.before or (), config.top)
         return record | {"warnings": caveats(model.config, record)}
     assert isinstance(model.selector, Stage)
-    ranking = predict_cells(model.selector.folder, model.selector.config, config.hardware, example)
+    ranking = Answerer(model.selector.folder, model.selector.config, config.hardware).answer(example)
+    assert isinstance(ranking, CellPrediction)
     selection = {example.id: top_cells(ranking, config.top)}
     cells = read_cells(model, [example], selection, config.hardware, Console(file=sys.stderr, soft_wrap=True))
     record = answer_record(config.question, example.table, ranking, config.top)

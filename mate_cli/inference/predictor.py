@@ -1,19 +1,25 @@
-"""Prediction with a run's best model, on a split or on examples in memory."""
+"""Prediction with a run's best model: on a split, on rows in memory, or of one question on one table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytorch_lightning as pl
+import torch
 
 from mate_cli.attention import widest_shape
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.features import TooLarge
+from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
+from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import check_fixed, collator_for, inference_backend, most_masked
 from mate_cli.training.data import batch_loader
@@ -28,6 +34,9 @@ if TYPE_CHECKING:
 class Predictor:
     """A run's best model on one device, with the encoding and batching of its inputs.
 
+    Args:
+        one_shape: give all batches one shape on XLA devices, which compile a program for each shape.
+
     Attributes:
         options: the encoding; collator: makes batches of encoded rows.
 
@@ -35,7 +44,9 @@ class Predictor:
         UserError: the run has no model, or the model does not match its configuration.
     """
 
-    def __init__(self, folder: RunFolder, config: TrainConfig, hardware: HardwareConfig) -> None:
+    def __init__(
+        self, folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, one_shape: bool = True
+    ) -> None:
         if not folder.best_model.is_dir():
             state = folder.status().get("state", "not started")
             raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
@@ -43,8 +54,8 @@ class Predictor:
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
         self.module = TaskModule(model, task)
         self.options = encoding_options(config, task, model.config)
-        on_xla = self.devices.device_type == "xla"
-        if on_xla:
+        is_fixed = one_shape and self.devices.device_type == "xla"
+        if is_fixed:
             check_fixed(config.task)
         self.collator = collator_for(
             model.config,
@@ -52,8 +63,8 @@ class Predictor:
             inference_backend(config.model),
             self.devices.device_type,
             self.devices.low_precision,
-            widest_shape(hardware.micro_batch, self.options.max_tokens) if on_xla else None,
-            most_masked(config.task, self.options.max_tokens) if on_xla else 0,
+            widest_shape(hardware.micro_batch, self.options.max_tokens) if is_fixed else None,
+            most_masked(config.task, self.options.max_tokens) if is_fixed else 0,
         )
 
     def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:
@@ -75,3 +86,61 @@ class Predictor:
         """Predict encoded rows, with the micro-batch of the hardware profile."""
         workers = loader_workers(self.hardware)
         return self.predict(batch_loader(rows, self.collator, workers, batch_size=self.hardware.micro_batch))
+
+
+class Answerer(Predictor):
+    """A run's best model, ready for questions on a user's tables, in the precision of the device.
+
+    Raises:
+        UserError: as ``Predictor``; or the run's vocabulary does not fit its model.
+    """
+
+    def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
+        super().__init__(folder, trained, hardware, one_shape=False)
+        self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
+        self.tokenizer.check_fits(self.module.model.config.vocab_size)
+        self.module.to(self.devices.device_type).eval()
+
+    def answer(self, example: Example) -> Prediction:
+        """Predict one example.
+
+        Raises:
+            UserError: the table does not fit, even with one word in each cell.
+        """
+        (encoded,) = encode([example], self.tokenizer, self.options)
+        if isinstance(encoded.outcome, TooLarge):
+            raise UserError(self._too_large(encoded.outcome, encoded.full_length))
+        device = self.devices.device_type
+        batch = self.collator([row_of(example, encoded)]).to(device)
+        with torch.inference_mode(), torch.autocast(device, torch.bfloat16, enabled=self.devices.low_precision):
+            (prediction,) = self.module.predict(batch)
+        return prediction
+
+    def _too_large(self, outcome: TooLarge, needed: int) -> str:
+        """The message for a table that needs ``needed`` tokens uncut, with a remedy."""
+        config = self.module.model.config
+        limits = [config.linformer_tokens] if config.heads == "linformer" else []
+        if not self.options.reset_positions:
+            limits.append(self.options.max_positions)
+        more = f"add max_tokens={needed}, or " if needed <= min(limits, default=needed) else ""
+        return (
+            f"table {outcome.table_id!r} and the question need {needed} tokens, and this run reads "
+            f"{outcome.limit}; {more}ask about fewer rows or columns"
+        )
+
+    def converse(self, example: Example, before: Sequence[str]) -> Prediction:
+        """Answer the last question of a conversation, each with the answer to the one before."""
+        for question in before:
+            assert self.kind.answering is not None
+            cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
+            example = replace(example, previous=cells, earlier=(*example.earlier, question))
+        return self.answer(example)
+
+    def record(self, example: Example, before: Sequence[str], top: int) -> dict[str, Any]:
+        """Answer as ``converse``, and return what ``mate predict output=json`` prints.
+
+        Args:
+            top: number of cells that a selector names.
+        """
+        assert self.kind.answering is not None
+        return self.kind.answering.record(example.question, example.table, self.converse(example, before), top)

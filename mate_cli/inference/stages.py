@@ -25,8 +25,8 @@ class Stage:
     config: TrainConfig
 
     @property
-    def weights(self) -> Path:
-        return self.folder.best_model / "model.safetensors"
+    def name(self) -> str:
+        return self.folder.path.resolve().name
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Pipeline:
 
     @property
     def name(self) -> str:
-        selector = self.selector if isinstance(self.selector, str) else _name(self.selector)
-        return f"{selector}+{_name(self.reader)}"
+        selector = self.selector if isinstance(self.selector, str) else self.selector.name
+        return f"{selector}+{self.reader.name}"
 
     @property
     def identity(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Pipeline:
                 identity[key] = stage
             else:
                 identity[key] = str(stage.folder.path.resolve())
-                identity[f"{key}_weights"] = content_hash([stage.weights])
+                identity[f"{key}_weights"] = content_hash([stage.folder.weights_file])
         return identity
 
 
@@ -76,10 +76,9 @@ def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_to
         hint = f"; give it as {traits.role}=..." if traits.role else ""
         raise UserError(f"{key}={path}: a run of task={config.task.name} {unfit}{hint}")
     config.paths = paths
-    stage = Stage(folder, config)
-    if not stage.weights.is_file():
+    if not folder.weights_file.is_file():
         raise UserError(f"{key}={path} has no model yet; train it to the end with resume=true")
-    return stage
+    return Stage(folder, config)
 
 
 def open_pipeline(
@@ -108,7 +107,3 @@ def open_pipeline(
             f"{second.config.task.format}: the two stages must be of the same data"
         )
     return Pipeline(first, second)
-
-
-def _name(stage: Stage) -> str:
-    return stage.folder.path.resolve().name

@@ -40,12 +40,10 @@ def documents(folders: Sequence[str] | None) -> list[MarkdownFile]:
         folders: None for the folder of ``mate reproduce``, if it exists.
 
     Raises:
-        UserError: a folder does not exist, or a file is not text.
+        UserError: a file is not text.
     """
     if folders is None:
         folders = [REPRODUCED] if Path(REPRODUCED).is_dir() else []
-    if missing := [folder for folder in folders if not Path(folder).is_dir()]:
-        raise UserError(f"tables={missing[0]} is no folder; mate reproduce to=FOLDER makes one")
     return [_document(file, Path(folder)) for folder in folders for file in _sorted(Path(folder).rglob("*.md"))]
 
 

@@ -40,10 +40,13 @@ def open_corpus(
         to: folder or address of the shards to make; None: a folder of the cache.
 
     Raises:
-        UserError: ``data_dir`` holds neither; ``to`` is not needed or inside ``data_dir``; the shards are broken or of
-            another vocabulary; or they cannot be written.
+        UserError: ``data_dir`` is missing or holds neither; ``to`` is not needed or inside ``data_dir``; the shards are
+            broken or of another vocabulary; or they cannot be written.
     """
-    url, cache = corpus_url(task, data_dir, paths), cache_folder(paths)
+    cache = cache_folder(paths)
+    if data_dir is None:
+        raise UserError(str(missing_data(task, data_dir, cache)))
+    url = data_dir if "://" in data_dir else str(Path(data_dir).expanduser())
     has_shards = ShardFolder(url).manifest() is not None
     if to is not None and has_shards:
         raise UserError(f"to={to}: {url} holds shards already")
@@ -52,17 +55,6 @@ def open_corpus(
     if not has_shards:
         url = _make(task, url, vocabulary, cache, console, processes or os.cpu_count() or 1, to)
     return ShardedCorpus(url, vocabulary, cache / "shards")
-
-
-def corpus_url(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> str:
-    """The folder or address of a corpus.
-
-    Raises:
-        UserError: ``data_dir`` is missing.
-    """
-    if data_dir is None:
-        raise UserError(str(missing_data(task, data_dir, cache_folder(paths))))
-    return data_dir if "://" in data_dir else str(Path(data_dir).expanduser())
 
 
 def masking_options(task: TaskConfig, options: EncodingOptions) -> MaskingOptions:
@@ -89,8 +81,7 @@ def _make(
     target = to or str(cache / "corpus" / fingerprint(corpus, tokenizer, options)[:32])
     columns = (TextColumn("shards"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        bar, made = progress.add_task("shards", total=None), list[int]()
-        started = time.monotonic()
+        bar, made, started = progress.add_task("shards", total=None), list[int](), time.monotonic()
 
         def advance(record: ShardRecord, is_new: bool, shards: int) -> None:
             made.extend([record.tables] * is_new)

@@ -63,7 +63,10 @@ def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> 
     try:
         with written_whole(to) as staged:
             (staged / "README.md").write_text(card, encoding="utf-8")
-            _write_tokenizer(tokenizer, staged, active_schedule(trained).max_tokens)
+            tokenizer.write(staged / "vocab.txt")
+            settings = {"tokenizer_class": "TapasTokenizer", "do_lower_case": True}
+            settings |= {"model_max_length": active_schedule(trained).max_tokens}
+            (staged / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
             plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
             (staged / "config.yaml").write_text(plain, encoding="utf-8")
             model.config.update(kind.card.tapas_fields(model.config))
@@ -113,9 +116,3 @@ def _public_words(words: Sequence[str]) -> Iterator[str]:
             yield shlex.quote(f"{name}={Path(value).name}")
         else:
             yield shlex.quote(word)
-
-
-def _write_tokenizer(tokenizer: CellTokenizer, folder: Path, max_tokens: int) -> None:
-    tokenizer.write(folder / "vocab.txt")
-    settings = {"tokenizer_class": "TapasTokenizer", "do_lower_case": True, "model_max_length": max_tokens}
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")

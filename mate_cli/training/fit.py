@@ -32,8 +32,8 @@ from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, device_name, emulates_bf16, loader_workers, resolve_devices
 from mate_cli.training.finite import FiniteLoss
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
-from mate_cli.training.module import Optimization, TaskModule, quieten_lightning
-from mate_cli.training.rows import check_data, open_rows
+from mate_cli.training.module import TaskModule, quieten_lightning
+from mate_cli.training.rows import open_rows
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.xla import SyncEachBatch, start_xla
@@ -119,7 +119,6 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
     backend, on_xla = config.model.attention.backend, devices.device_type == "xla"
     check_dropout(config)
-    check_data(config)
     if on_xla:
         check_fixed(config.task)
         start_xla(cache_folder(config.paths))
@@ -150,16 +149,7 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
             f"validate_every={schedule.validate_every} does not divide {steps} steps, and on several XLA devices no "
             "validation can follow the last step: set it to a divisor"
         )
-    optimization = Optimization(
-        steps,
-        schedule.lr,
-        schedule.head_lr,
-        schedule.warmup,
-        schedule.weight_decay,
-        schedule.bias_correction,
-        schedule.decay,
-    )
-    module = TaskModule(model, task, optimization, new, config.seed)
+    module = TaskModule(model, task, schedule, steps, new, config.seed)
     module.encoder.recompute = config.hardware.recompute
     return TrainingSetup(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes)
 
@@ -238,7 +228,8 @@ def _trainer(setup: TrainingSetup, console: Console) -> pl.Trainer:
         val_check_interval=setup.validate_every * setup.accumulation,
         check_val_every_n_epoch=None,
         num_sanity_val_steps=0,
-        log_every_n_steps=_steps_between_logs(setup),
+        # Reading a loss blocks XLA devices: fewer in long runs.
+        log_every_n_steps=max(1, min(50, setup.steps // 100)) if setup.devices.device_type == "xla" else 1,
         use_distributed_sampler=False,
         callbacks=callbacks,
         logger=loggers(setup.config, setup.folder),
@@ -246,8 +237,3 @@ def _trainer(setup: TrainingSetup, console: Console) -> pl.Trainer:
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-
-
-def _steps_between_logs(setup: TrainingSetup) -> int:
-    """1, but up to 50 for long runs on XLA devices: reading a loss blocks them."""
-    return max(1, min(50, setup.steps // 100)) if setup.devices.device_type == "xla" else 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytorch_lightning as pl
@@ -21,29 +20,18 @@ from mate_cli.training.optimizer import BertAdamW, parameter_groups, rate_factor
 from mate_cli.training.xla import gather_objects, seed_xla
 
 if TYPE_CHECKING:
+    from mate_cli.config.task import ScheduleConfig
     from mate_cli.encoding.batch import Batch
     from mate_cli.models.model import MatePreTrainedModel
-
-
-@dataclass(frozen=True)
-class Optimization:
-    """Settings of the optimizer and its schedule (paper appendix A.2)."""
-
-    steps: int
-    lr: float
-    head_lr: float | None
-    warmup: float
-    weight_decay: float
-    bias_correction: bool = False
-    decay: str = "linear"
 
 
 class TaskModule(pl.LightningModule):
     """Train a model on a task, validate it and predict with it.
 
     Args:
-        optimization: None to predict only.
-        new_parameters: names of parameters without pre-trained values; they learn at ``optimization.head_lr``.
+        schedule: settings of the optimizer (paper appendix A.2); None to predict only.
+        steps: optimizer steps of the whole run.
+        new_parameters: names of parameters without pre-trained values; they learn at ``schedule.head_lr``.
         seed: makes dropout a function of (seed, step, rank).
     """
 
@@ -51,16 +39,15 @@ class TaskModule(pl.LightningModule):
         self,
         model: MatePreTrainedModel,
         task: Task,
-        optimization: Optimization | None = None,
+        schedule: ScheduleConfig | None = None,
+        steps: int = 0,
         new_parameters: frozenset[str] = frozenset(),
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.model = model
-        self.task = task
-        self.optimization = optimization
-        self.new_parameters = new_parameters
-        self.seed = seed
+        self.model, self.task = model, task
+        self.schedule, self.steps = schedule, steps
+        self.new_parameters, self.seed = new_parameters, seed
         self.validation_score = 0.0
         self.clamped_ids = 0
         self.predictions: list[Prediction] = []
@@ -211,12 +198,12 @@ class TaskModule(pl.LightningModule):
         return self.task.predictions(logits, batch.on_host())
 
     def configure_optimizers(self) -> Any:
-        o = self.optimization
-        assert o is not None, "a module without Optimization only predicts"
-        groups = parameter_groups(self.model, o.lr, o.weight_decay, self.new_parameters, o.head_lr)
-        optimizer = BertAdamW(groups, o.lr, o.bias_correction)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(o.steps, o.warmup, o.decay))
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        s = self.schedule
+        assert s is not None, "a module without schedule only predicts"
+        groups = parameter_groups(self.model, s.lr, s.weight_decay, self.new_parameters, s.head_lr)
+        optimizer = BertAdamW(groups, s.lr, s.bias_correction)
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(self.steps, s.warmup, s.decay))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
 def ends_step(trainer: pl.Trainer) -> bool:
@@ -245,13 +232,14 @@ def quieten_lightning() -> None:
     """Hide Lightning's messages about itself; keep its errors."""
     for name in ("pytorch_lightning", "pytorch_lightning.utilities.rank_zero", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    # The sampler starts at the step of the checkpoint; the profile chooses the workers.
-    warnings.filterwarnings("ignore", message=".*dataloader is not resumable.*")
-    warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-    warnings.filterwarnings("ignore", message=".*You have overridden `on_before_batch_transfer`.*")
-    warnings.filterwarnings("ignore", message=".*LeafSpec.*")
-    warnings.filterwarnings("ignore", message=".*predict returned None.*")
-    warnings.filterwarnings("ignore", message=".*Experiment logs directory.*")
-    warnings.filterwarnings("ignore", message=".*Checkpoint directory.*")
-    # Logits may be a view: nothing writes into them.
-    warnings.filterwarnings("ignore", message=".*FSDP2-wrapped module.*returned a view.*")
+    for message in (
+        "dataloader is not resumable",  # the sampler starts at the step of the checkpoint
+        "does not have many workers",  # the profile chooses them
+        "You have overridden `on_before_batch_transfer`",
+        "LeafSpec",
+        "predict returned None",
+        "Experiment logs directory",
+        "Checkpoint directory",
+        "FSDP2-wrapped module.*returned a view",  # of logits, into which nothing writes
+    ):
+        warnings.filterwarnings("ignore", message=f".*{message}.*")

@@ -81,16 +81,14 @@ def rate_factor(steps: int, warmup: float, decay: str = "linear") -> Callable[[i
     return factor
 
 
-def _cosine(step: int, warmup: int, steps: int) -> float:
-    return 0.5 * (1.0 + math.cos(math.pi * ((step - warmup) / max(1, steps - warmup))))
-
-
 # From the step, the steps of the warm-up and those of the whole run.
 _DECAYS: dict[str, Callable[[int, int, int], float]] = one_for_each(
     DECAYS,
     {
         "linear": lambda step, warmup, steps: max(0.0, 1.0 - step / steps),
-        "cosine": _cosine,
+        "cosine": lambda step, warmup, steps: (
+            0.5 * (1 + math.cos(math.pi * ((step - warmup) / max(1, steps - warmup))))
+        ),
         "constant": lambda step, warmup, steps: 1.0,
     },
 )

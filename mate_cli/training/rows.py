@@ -14,9 +14,8 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
 from mate_cli.encoding.source import DrawnSource
-from mate_cli.tables.data_folder import data_folder
 from mate_cli.tasks.task import Task
-from mate_cli.training.corpus import corpus_url, masking_options, open_corpus
+from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.splits import data_source, open_split, without_ambiguous
 
 _LENGTHS_SEEN = 64
@@ -34,18 +33,6 @@ class Rows:
     dev: Any
     scorable: np.ndarray | None
     mean_length: float
-
-
-def check_data(config: TrainConfig) -> None:
-    """Check that the data of a run is named, without reading it.
-
-    Raises:
-        UserError: it is not.
-    """
-    if config.task.traits.learns_from_corpus:
-        corpus_url(config.task, config.data_dir, config.paths)
-    else:
-        data_folder(config.task, config.data_dir, config.paths)
 
 
 def open_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:

@@ -20,7 +20,7 @@ from mate_cli.tasks.task import Task
 
 
 def weights_folder(backbone: BackboneConfig) -> Path:
-    """Where a backbone's weights and vocabulary stand; for random weights, the vocabulary alone.
+    """Find the folder of a backbone's weights and vocabulary; for random weights, of the vocabulary alone.
 
     Raises:
         UserError: they are not there, naming the way to get them.
@@ -35,26 +35,20 @@ def weights_folder(backbone: BackboneConfig) -> Path:
 
 
 def encoding_model(backbone: BackboneConfig, model: ModelConfig, max_tokens: int) -> tuple[Path, MateConfig]:
-    """Where a backbone's vocabulary stands, and the configuration that training would give the model."""
-    folder, config = _vocabulary_folder(backbone)
-    choose_attention(config, model, max_tokens)
-    return folder, config
-
-
-def _vocabulary_folder(backbone: BackboneConfig) -> tuple[Path, MateConfig]:
-    """Where a backbone's vocabulary stands, and its configuration.
+    """Find the folder of a backbone's vocabulary, and the configuration that training would give the model.
 
     A hub model that is not here yet lends BERT's uncased vocabulary from a package: all of them share it.
     """
-    if backbone.source == "random":
-        return weights_folder(backbone), _random_config(backbone)
     try:
         folder = weights_folder(backbone)
     except UserError:
         if backbone.source != "hub":
             raise
-        return package_folder(backbone.vocabulary), MateConfig()
-    return folder, read_config(folder)
+        folder, config = package_folder(backbone.vocabulary), MateConfig()
+    else:
+        config = _random_config(backbone) if backbone.source == "random" else read_config(folder)
+    choose_attention(config, model, max_tokens)
+    return folder, config
 
 
 def starting_model(

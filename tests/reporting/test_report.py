@@ -12,10 +12,8 @@ import pytest
 
 from mate_cli.cli.main import main
 from mate_cli.config.plain import to_plain
-from mate_cli.reporting.markdown import documents
 from mate_cli.reporting.run_figures import averaged, learning_curves, score_picture
 from mate_cli.runs.records import read_runs
-from mate_cli.system.errors import UserError
 from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
 
@@ -183,8 +181,3 @@ def test_scores_of_one_kind_need_no_picture(runs: Path) -> None:
     found, _ = read_runs(runs)
     assert score_picture(found[:2]) is None
     assert b"<svg" in (score_picture(found) or b"")
-
-
-def test_tables_of_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"tables=.*nowhere is no folder"):
-        documents([str(tmp_path / "nowhere")])

@@ -10,7 +10,7 @@ from rich.console import Console
 from mate_cli.config.paths import PathsConfig
 from mate_cli.encoding.shards import Manifest, ShardFolder
 from mate_cli.system.errors import UserError
-from mate_cli.training.corpus import corpus_url, open_corpus
+from mate_cli.training.corpus import open_corpus
 from tests.training.test_every_model import composed
 
 TASK = composed("task=mlm", "backbone=tiny").task
@@ -18,7 +18,7 @@ TASK = composed("task=mlm", "backbone=tiny").task
 
 def test_a_corpus_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="data_dir"):
-        corpus_url(TASK, None, PathsConfig(cache=str(tmp_path)))
+        open_corpus(TASK, None, tmp_path, PathsConfig(cache=str(tmp_path)), Console(quiet=True))
 
 
 def test_shards_are_not_made_of_shards(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from rich.console import Console
 
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.catalogue import conf_folder
-from mate_cli.config.task import active_schedule
+from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -31,7 +31,7 @@ from mate_cli.kinds.registry import task_of
 from mate_cli.tables import hybridqa, wtq
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.training.backend import collator_for
-from mate_cli.training.module import Optimization, TaskModule
+from mate_cli.training.module import TaskModule
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 
@@ -83,7 +83,7 @@ def measure(example: Example, task: str, tokens: int, low_precision: bool) -> di
     options = encoding_options(config, task_of(config), model.config)
     (encoded,) = encode([example], CellTokenizer(vocabulary), options)
     batch = collator_for(model.config, config.model, "auto", "cpu", low_precision)([row_of(example, encoded)])
-    module = TaskModule(model, task_of(config), Optimization(10, 1e-4, None, 0.1, 0.01), new)
+    module = TaskModule(model, task_of(config), ScheduleConfig(batch=1, lr=1e-4, warmup=0.1), 10, new)
     optimizer = module.configure_optimizers()["optimizer"]
 
     def forward() -> torch.Tensor:
