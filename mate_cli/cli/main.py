@@ -84,7 +84,6 @@ def _plain(command: str, words: list[str]) -> None:
     """Run a command that takes words and no keys."""
     from mate_cli.config.commands import PLAIN
 
-    config, most = PLAIN[command]
-    if len(words) > most:
+    if len(words) > PLAIN[command]:
         raise UserError(f"mate {command} takes no '{words[-1]}'; mate {command} --help shows what it takes")
-    importlib.import_module(f"mate_cli.commands.{command}").run(config(*words))
+    importlib.import_module(f"mate_cli.commands.{command}").run(*words)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hydra.core.override_parser.types import Quote, QuotedString
+from omegaconf import OmegaConf
+
 from mate_cli.config import schema
 from mate_cli.config.plain import escape
 from mate_cli.config.rules import unknown_name
@@ -88,8 +91,6 @@ def quote(root: type, override: str) -> str:
 
     ``null`` stays null where the key may be null.
     """
-    from hydra.core.override_parser.types import Quote, QuotedString
-
     name, equals, value = override.partition("=")
     key = schema.find(root, name.lstrip("+"))
     if not equals or key is None or not key.text or (key.optional and value == "null"):
@@ -99,8 +100,6 @@ def quote(root: type, override: str) -> str:
 
 def unquote(root: type, override: str, config: object) -> str:
     """The inverse of ``quote`` for an override that Hydra composed into ``config``."""
-    from omegaconf import OmegaConf
-
     name = override.partition("=")[0]
     key = schema.find(root, name.lstrip("+"))
     if key is None or not key.text:

@@ -13,11 +13,13 @@ from rich.console import Console
 
 from mate_cli.config.analysis import SUBJECTS, AnalysisConfig, AnalyzeConfig
 from mate_cli.config.choices import one_for_each
+from mate_cli.config.task import active_schedule
+from mate_cli.runs.folder import load_run_config
+from mate_cli.tables.perturb import Perturbation
 
 if TYPE_CHECKING:
     from mate_cli.analysis.coverage import Document
     from mate_cli.analysis.outcomes import TableOutcomes
-    from mate_cli.tables.perturb import Perturbation
 
 
 def run(config: AnalyzeConfig) -> None:
@@ -43,7 +45,6 @@ def _coverage(config: AnalyzeConfig, console: Console) -> None:
 def _documents(config: AnalyzeConfig, console: Console) -> Iterable[Document]:
     """The examples of a task, or generated tables where there is none."""
     from mate_cli.analysis.coverage import encoded_documents, generated_documents
-    from mate_cli.config.task import active_schedule
     from mate_cli.kinds.registry import task_of
     from mate_cli.training.splits import data_source, encoding_options, open_split
     from mate_cli.training.starting_model import encoding_model
@@ -118,7 +119,6 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
     """Count the predictions that change with the arrangement of tables, and score a run by length."""
     from mate_cli.analysis.robustness import JudgedRun, robustness
     from mate_cli.reporting.robustness import CAPTION, robustness_tables, write_robustness
-    from mate_cli.runs.folder import load_run_config
 
     assert config.run is not None
     path, trained = Path(config.run), load_run_config(config.run, config.max_tokens)
@@ -135,8 +135,6 @@ def _robustness(config: AnalyzeConfig, console: Console) -> None:
 
 def _perturbations(analysis: AnalysisConfig) -> Iterator[Perturbation]:
     """Yield each kind once, distractors once for each share."""
-    from mate_cli.tables.perturb import Perturbation
-
     for kind in dict.fromkeys(analysis.perturbations):
         perturbation = Perturbation(kind, analysis.seed)  # type: ignore[arg-type]
         if kind == "distractors":

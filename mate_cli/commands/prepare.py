@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from mate_cli.config.paths import cache_folder
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import PrepareConfig
+from mate_cli.reporting.progress import downloads
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_json
+from mate_cli.tables.download import fetch_release, release_folder
+from mate_cli.tables.releases import RELEASES
 
 if TYPE_CHECKING:
     from mate_cli.reporting.splits import SplitCounts
@@ -28,11 +35,6 @@ def run(config: PrepareConfig) -> None:
 
 def _fetch(config: PrepareConfig, console: Console) -> None:
     """Fetch the official files of the task's data, where no folder is named and they are not there yet."""
-    from mate_cli.config.paths import cache_folder
-    from mate_cli.reporting.progress import downloads
-    from mate_cli.tables.download import fetch_release, release_folder
-    from mate_cli.tables.releases import RELEASES
-
     name, cache = config.task.format, cache_folder(config.paths)
     if config.data_dir is not None or name not in RELEASES or release_folder(name, cache).is_dir():
         return
@@ -42,7 +44,6 @@ def _fetch(config: PrepareConfig, console: Console) -> None:
 
 
 def _prepare_splits(config: PrepareConfig, console: Console) -> None:
-    from mate_cli.config.task import active_schedule
     from mate_cli.kinds.registry import task_of
     from mate_cli.reporting.splits import (
         SplitCounts,
@@ -87,9 +88,6 @@ def _count(config: PrepareConfig, console: Console) -> None:
 
 
 def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None:
-    from mate_cli.runs.folder import written_to
-    from mate_cli.system.files import write_json
-
     if config.to is not None:
         with written_to(Path(config.to)):
             write_json(Path(config.to, "statistics.json"), counts.plain())
@@ -97,7 +95,6 @@ def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None
 
 
 def _prepare_corpus(config: PrepareConfig, console: Console) -> None:
-    from mate_cli.config.task import active_schedule
     from mate_cli.reporting.splits import corpus_table
     from mate_cli.training.corpus import open_corpus
     from mate_cli.training.starting_model import encoding_model

@@ -7,6 +7,11 @@ from pathlib import Path
 from rich.console import Console
 
 from mate_cli.config.commands import ReportConfig
+from mate_cli.reporting.markdown import documents
+from mate_cli.reporting.runs import chosen_runs, report_broken
+from mate_cli.runs.folder import write_text, written_to
+from mate_cli.runs.records import read_runs
+from mate_cli.system.errors import UserError
 
 
 def run(config: ReportConfig) -> None:
@@ -15,12 +20,7 @@ def run(config: ReportConfig) -> None:
     Raises:
         UserError: a folder is not there, there is nothing to tell, or the page cannot be written.
     """
-    from mate_cli.reporting.markdown import documents
     from mate_cli.reporting.run_page import run_page
-    from mate_cli.reporting.runs import chosen_runs, report_broken
-    from mate_cli.runs.folder import write_text, written_to
-    from mate_cli.runs.records import read_runs
-    from mate_cli.system.errors import UserError
 
     runs, broken = read_runs(Path(config.paths.runs))
     report_broken(broken)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from mate_cli.config.reproduce import ReproduceConfig
+from mate_cli.reporting.runs import report_broken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ def run(config: ReproduceConfig) -> None:
     Raises:
         UserError: no such table, mistakes in the command line, or failed steps.
     """
-    from mate_cli.reporting.runs import report_broken
     from mate_cli.reproduction.carry_out import raise_failures
     from mate_cli.reproduction.experiment import chosen_experiments
     from mate_cli.reproduction.ledger import Ledger

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from mate_cli.config.runs import RunsConfig
-
-if TYPE_CHECKING:
-    from mate_cli.runs.records import RunRecord
+from mate_cli.reporting.runs import (
+    check_removal,
+    chosen_runs,
+    compared,
+    comparison_tables,
+    removal_line,
+    remove_run,
+    report_broken,
+    run_folder,
+    runs_table,
+)
+from mate_cli.runs.records import RunRecord, read_run, read_runs
 
 
 def run(config: RunsConfig) -> None:
     """Read every run folder in ``paths.runs``; name and count those that cannot be read."""
-    from mate_cli.reporting.runs import report_broken
-    from mate_cli.runs.records import read_runs
-
     console, folder = Console(soft_wrap=True), Path(config.paths.runs)
     runs, broken = read_runs(folder)
     report_broken(broken)
@@ -31,8 +36,6 @@ def run(config: RunsConfig) -> None:
 
 
 def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
-    from mate_cli.reporting.runs import chosen_runs, runs_table
-
     chosen = runs if config.where is None else chosen_runs(runs, config.where)
     if config.output == "json":
         for record in chosen:
@@ -46,9 +49,6 @@ def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
 
 
 def _compare(names: list[str], folder: Path, output: str, console: Console) -> None:
-    from mate_cli.reporting.runs import compared, comparison_tables, run_folder
-    from mate_cli.runs.records import read_run
-
     runs = [read_run(run_folder(name, folder)) for name in names]
     comparison = compared(runs)
     if output == "json":
@@ -59,8 +59,6 @@ def _compare(names: list[str], folder: Path, output: str, console: Console) -> N
 
 
 def _remove(names: list[str], folder: Path, runs: list[RunRecord], confirm: bool, console: Console) -> None:
-    from mate_cli.reporting.runs import check_removal, removal_line, remove_run, run_folder
-
     paths = list(dict.fromkeys(run_folder(name, folder) for name in names))
     for path in paths:
         check_removal(path, folder)

@@ -54,31 +54,5 @@ ROOTS: dict[str, type] = {
 }
 
 
-@dataclass
-class LsConfig:
-    """The argument of `mate ls`: a kind of option, or all of them."""
-
-    what: str = "all"
-
-
-@dataclass
-class DoctorConfig:
-    """The folders that `mate doctor` looks at."""
-
-    paths: PathsConfig = field(default_factory=PathsConfig)
-
-
-@dataclass
-class CompletionConfig:
-    """The script of a ``shell`` to print; for the shell ``query``, what could continue ``line``."""
-
-    shell: str = "bash"
-    line: str = ""
-
-
-# The commands that no Hydra composes: each takes a word per field of its class, at most as many as are named here.
-PLAIN: dict[str, tuple[type, int]] = {
-    "ls": (LsConfig, 1),
-    "doctor": (DoctorConfig, 0),
-    "completion": (CompletionConfig, 2),
-}
+# The commands that no Hydra composes, and how many words each takes at most.
+PLAIN = {"ls": 1, "doctor": 0, "completion": 2}

@@ -25,9 +25,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from filelock import BaseFileLock
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -48,10 +49,6 @@ from mate_cli.system.files import (
     write_json_lines,
     write_text,
 )
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
 
 WEIGHTS = "model.safetensors"
 

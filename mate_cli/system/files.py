@@ -9,13 +9,12 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
-from mate_cli.system.errors import TRY_AGAIN, UserError
+from filelock import BaseFileLock, FileLock, Timeout
 
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
+from mate_cli.system.errors import TRY_AGAIN, UserError
 
 LOCK = ".lock"
 """The file in a folder by which one process keeps it to itself."""
@@ -78,8 +77,6 @@ def hold(folder: Path) -> BaseFileLock:
     Raises:
         UserError: another process holds it.
     """
-    from filelock import FileLock, Timeout
-
     lock = FileLock(folder / LOCK, timeout=_PATIENCE)
     try:
         lock.acquire()
@@ -93,8 +90,6 @@ def hold(folder: Path) -> BaseFileLock:
 @contextmanager
 def in_turn(file: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """One process after the other; ``file`` is the lock, and ``waiting`` is called where another one is first."""
-    from filelock import FileLock, Timeout
-
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(file)
     try:

