@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,35 +21,26 @@ if TYPE_CHECKING:
 
 def run(config: PredictConfig) -> None:
     """Print the table with its chosen cells and the answer, or the same as JSON."""
-    inputs = _read(config)  # before PyTorch is imported, so that mistakes are reported at once
+    example, model, warnings = _read(config)  # before PyTorch is imported, so that mistakes are reported at once
 
     from mate_cli.reporting.answer import answer_line
     from mate_cli.reporting.marked_table import marked_table
 
-    record = _answer(config, inputs)
-    record["warnings"] = [*inputs.warnings, *record["warnings"]]
+    record = _answer(config, example, model)
+    record["warnings"] = [*warnings, *record["warnings"]]
     if config.output == "json":
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
     console = Console(soft_wrap=True)
     console.print(config.question, style="bold", markup=False, highlight=False)
-    console.print(marked_table(inputs.example.table, record["cells"], console.width))
+    console.print(marked_table(example.table, record["cells"], console.width))
     console.print(answer_line(record), markup=False, highlight=False)
     for line in record["warnings"]:
         print(f"warning: {line}", file=sys.stderr)
 
 
-@dataclass
-class _Inputs:
-    """The question on its table, what answers it, and what is odd about the files."""
-
-    example: Example
-    model: Stage | Pipeline
-    warnings: list[str]
-
-
-def _read(config: PredictConfig) -> _Inputs:
-    """Read the table, the passages and the runs' configurations.
+def _read(config: PredictConfig) -> tuple[Example, Stage | Pipeline, list[str]]:
+    """Return the question on its table, what answers it, and what is odd about the files.
 
     Raises:
         UserError: some of them cannot be used; a line for each.
@@ -66,12 +56,12 @@ def _read(config: PredictConfig) -> _Inputs:
     assert table is not None
     assert model is not None
     if config.passages is None or texts is None:
-        return _Inputs(Example("question", config.question, table), model, [])
+        return Example("question", config.question, table), model, []
     table = linked(table)
     passages, unused = matched_passages(Path(config.passages), texts, table)
     more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
     warnings = [f"{config.passages}: no cell links to {unused[0]!r}{more}"] if unused else []
-    return _Inputs(Example("question", config.question, table, passages=passages), model, warnings)
+    return Example("question", config.question, table, passages=passages), model, warnings
 
 
 def _open(config: PredictConfig) -> Stage | Pipeline:
@@ -88,7 +78,7 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
     return stage
 
 
-def _answer(config: PredictConfig, inputs: _Inputs) -> dict[str, Any]:
+def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) -> dict[str, Any]:
     """The record of the answer: a cell's text, cells and an operator on them, a label, or a span."""
     from mate_cli.inference.caveats import caveats
     from mate_cli.inference.pointr import read_cells, top_cells
@@ -98,7 +88,6 @@ def _answer(config: PredictConfig, inputs: _Inputs) -> dict[str, Any]:
     from mate_cli.reporting.answer import read_answer_record
     from mate_cli.tasks.cell_selection import CellPrediction
 
-    example, model = inputs.example, inputs.model
     if isinstance(model, Stage):
         answerer = Answerer(model.folder, model.config, config.hardware)
         record = answerer.record(example, config.before or (), config.top)

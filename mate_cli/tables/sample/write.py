@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,14 +20,6 @@ _TABLES_PER_DOMAIN = {"dev": 8, "test": 8, "train": 50}
 _QUESTIONS_PER_TABLE = 7
 _QUIET_EVERY = 10  # tables; one question of such a table has no answer
 _MOST_CANDIDATES = 4
-
-
-@dataclass(frozen=True)
-class _Page:
-    """A table with its linked passages."""
-
-    table: Table
-    passages: dict[str, str]
 
 
 def write_sample(folder: Path, seed: int = 0) -> None:
@@ -54,12 +45,13 @@ def _write_split(folder: Path, split: str, tables: int, names: Names, random: Ra
     for number, domain in enumerate(kinds):
         world = build_world(domain, names, random, quiet=number % _QUIET_EVERY == 0)
         table_id = f"{split}_{domain.plural.replace(' ', '_')}_{number % tables}"
-        page = _page(world, table_id, names.one("place"))
-        _write_page(folder, page)
-        yield from _entries(page, ask_all(world, _QUESTIONS_PER_TABLE, random))
+        table, passages = _page(world, table_id, names.one("place"))
+        _write_page(folder, table, passages)
+        yield from _entries(table, passages, ask_all(world, _QUESTIONS_PER_TABLE, random))
 
 
-def _page(world: World, table_id: str, region: str) -> _Page:
+def _page(world: World, table_id: str, region: str) -> tuple[Table, dict[str, str]]:
+    """Return the table and its linked passages."""
     links = {place: "/wiki/" + entity.name.replace(" ", "_") for place, entity in world.entities.items()}
     rows = tuple(
         tuple(Cell(text, (links[r, c],) if (r, c) in links else ()) for c, text in enumerate(row))
@@ -67,24 +59,24 @@ def _page(world: World, table_id: str, region: str) -> _Page:
     )
     header = tuple(Cell(text) for text in world.headers)
     passages = {links[place]: entity.passage for place, entity in world.entities.items()}
-    return _Page(Table(table_id, header, rows, f"{world.domain.plural.capitalize()} of {region}"), passages)
+    return Table(table_id, header, rows, f"{world.domain.plural.capitalize()} of {region}"), passages
 
 
-def _entries(page: _Page, asked: Iterable[Asked]) -> Iterator[dict[str, Any]]:
+def _entries(table: Table, passages: dict[str, str], asked: Iterable[Asked]) -> Iterator[dict[str, Any]]:
     """Yield questions in the release's format, without duplicates and those with too many candidates."""
-    finder, seen = AnswerFinder(page.table, page.passages), set()
+    finder, seen = AnswerFinder(table, passages), set()
     for item in asked:
         match = finder.find(item.answer)
         if item.question in seen or not _is_answerable(item.place, match):
             continue
         seen.add(item.question)
         yield {
-            "question_id": hashlib.sha256(f"{page.table.id} {item.question}".encode()).hexdigest()[:16],
+            "question_id": hashlib.sha256(f"{table.id} {item.question}".encode()).hexdigest()[:16],
             "question": item.question,
-            "table_id": page.table.id,
+            "table_id": table.id,
             "answer-text": item.answer,
             "question_postag": "",
-            "answer-node": _nodes(page, match),
+            "answer-node": _nodes(table, match),
             "reasoning": "ambiguous" if len(match.candidates) > 1 else item.reasoning,
         }
 
@@ -95,17 +87,17 @@ def _is_answerable(place: Coordinate | None, match: AnswerMatch) -> bool:
     return place in match.candidates and len(match.candidates) <= _MOST_CANDIDATES
 
 
-def _nodes(page: _Page, match: AnswerMatch) -> list[list[Any]]:
+def _nodes(table: Table, match: AnswerMatch) -> list[list[Any]]:
     nodes: list[list[Any]] = []
     for r, c in match.candidates:
-        cell = page.table.rows[r][c]
+        cell = table.rows[r][c]
         in_text = (r, c) in match.in_text
         nodes.append([cell.text, [r, c], None if in_text else cell.links[0], "table" if in_text else "passage"])
     return nodes
 
 
-def _write_page(folder: Path, page: _Page) -> None:
-    table, linked = page.table, folder / "WikiTables-WithLinks"
+def _write_page(folder: Path, table: Table, passages: dict[str, str]) -> None:
+    linked = folder / "WikiTables-WithLinks"
     content = {
         "url": "",
         "title": table.title,
@@ -117,7 +109,7 @@ def _write_page(folder: Path, page: _Page) -> None:
         "intro": "",
     }
     write_json(linked / "tables_tok" / f"{table.id}.json", content, indent=1)
-    write_json(linked / "request_tok" / f"{table.id}.json", page.passages, indent=1)
+    write_json(linked / "request_tok" / f"{table.id}.json", passages, indent=1)
 
 
 def _write_questions(folder: Path, split: str, entries: list[dict[str, Any]]) -> None:
