@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -202,10 +202,19 @@ def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) 
 
 @lru_cache(maxsize=1)  # compared runs share their questions
 def _answered(source: DataSource) -> tuple[Example, ...]:
-    examples = tuple(e for e in source.read().examples if (e.answers, e.label) != (None, None))
-    if not examples:
-        raise UserError(f"split={source.split} is blind: its answers are not public; choose another split")
-    return examples
+    return with_answers(source.read().examples, source.split)
+
+
+def with_answers(examples: Sequence[Example], split: str) -> tuple[Example, ...]:
+    """Return the examples whose answer or label is known.
+
+    Raises:
+        UserError: there are none.
+    """
+    known = tuple(example for example in examples if (example.answers, example.label) != (None, None))
+    if not known:
+        raise UserError(f"split={split} is blind: its answers are not public; choose another split")
+    return known
 
 
 def _lines(file: Path, command: str) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from mate_cli.analysis.outcomes import with_answers
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.source import PerturbedSource, SplitSource
@@ -94,10 +95,8 @@ class JudgedRun:
         self.answering, self.task = answering, task_of(config)
         self.base = data_source(config.task, split, data_dir or config.data_dir, config.paths)
         self.all_examples = tuple(self.base.read().examples)
-        known = [example for example in self.all_examples if (example.answers, example.label) != (None, None)]
+        known = with_answers(self.all_examples, split)
         self.examples = {example.id: example for example in known}
-        if not known:
-            raise UserError(f"split={split} is blind: its answers are not public; choose another split")
         self.gold = gold_values(known, read_tagged(self.base.data_dir / TAGGED))
         self.predictions = self.predict(self.base)
 

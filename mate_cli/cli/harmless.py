@@ -18,7 +18,7 @@ _NAMES_CODE = re.compile(r"_[a-z]+_")
 
 
 def word_problems(word: str, name: str, values: list[Any]) -> list[str]:
-    """Return a line for each way in which an override could do so.
+    """Return a line for each way in which an override could run code or read the environment.
 
     Args:
         word: the override as typed; name: its key or group; values: those that it gives, of a sweep all of them.

@@ -192,9 +192,7 @@ class FollowedFolder(RunFolder):
     def clear(self) -> None:
         pass
 
-    def record_start(
-        self, config: Mapping[str, Any], command: list[str], origin: Mapping[str, Any], data: str | None
-    ) -> None:
+    def record_start(self, *facts: Any, **more: Any) -> None:
         pass
 
     def set_status(self, state: str, **facts: Any) -> None:

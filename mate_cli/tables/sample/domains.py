@@ -10,10 +10,8 @@ DOMAINS: tuple[Domain, ...] = (
         Column(
             ("Mountain", "Peak", "Summit"),
             "mountain",
-            (),
-            (),
-            "mountain",
-            (
+            noun="mountain",
+            facts=(
                 Fact(
                     "person",
                     ("The first ascent was made by {v} .", "{v} reached the top of {e} before anyone else ."),
@@ -75,10 +73,8 @@ DOMAINS: tuple[Domain, ...] = (
         Column(
             ("Film", "Title", "Movie"),
             "title",
-            (),
-            (),
-            "film",
-            (
+            noun="film",
+            facts=(
                 Fact(
                     "place",
                     ("Most scenes of {e} were shot in {v} .", "The crew filmed in {v} for ten weeks ."),
@@ -127,10 +123,8 @@ DOMAINS: tuple[Domain, ...] = (
         Column(
             ("Composer", "Name"),
             "person",
-            (),
-            (),
-            "composer",
-            (
+            noun="composer",
+            facts=(
                 Fact(
                     "place",
                     ("{e} is buried in {v} .", "The grave of {e} can be seen in {v} ."),

@@ -31,14 +31,15 @@ class Column:
 
     Attributes:
         headers: possible names; value: kind of its values; noun: noun for a linked value.
-        asks: questions for the cell in the row of ``{x}``; predicates: descriptions of the row by the cell's value.
+        asks: questions for the cell in the row of ``{x}``; predicates: descriptions of the row by the cell's value;
+            the column that names the rows has neither.
         facts: facts in the passage of a linked value; empty if the column has no links.
     """
 
     headers: tuple[str, ...]
     value: str
-    asks: tuple[str, ...]
-    predicates: tuple[str, ...]
+    asks: tuple[str, ...] = ()
+    predicates: tuple[str, ...] = ()
     noun: str = ""
     facts: tuple[Fact, ...] = ()
 
