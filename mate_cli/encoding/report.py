@@ -84,18 +84,19 @@ class EncodingReport:
 
 def outcome_of(example: Example, encoded: Encoded) -> ExampleReport:
     """The part of an encoded example that the report needs."""
-    outcome = encoded.outcome
-    too_large = isinstance(outcome, TooLarge)
-    has_candidate = not isinstance(outcome, TooLarge) and bool(outcome.labels.any())
+    outcome, full_length = encoded.outcome, encoded.full_length
+    if isinstance(outcome, TooLarge):
+        return ExampleReport(example.id, full_length, 0, outcome.reason, False, False, encoded.pruned, False)
+    has_candidate = bool(outcome.labels.any())
     return ExampleReport(
         id=example.id,
-        full_length=encoded.full_length,
-        length=0 if isinstance(outcome, TooLarge) else len(outcome),
-        reason=outcome.reason if isinstance(outcome, TooLarge) else "",
+        full_length=full_length,
+        length=len(outcome),
+        reason="",
         has_candidate=has_candidate,
         answer_in_input=encoded.answer_in_input,
         columns_pruned=encoded.pruned,
-        answer_pruned=bool(example.candidates) and not too_large and not has_candidate,
+        answer_pruned=bool(example.candidates) and not has_candidate,
     )
 
 

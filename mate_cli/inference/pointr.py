@@ -125,10 +125,6 @@ class _EncodedRows(IterableDataset[dict[str, Any]]):
             yield from rows_that_fit(self.examples[start : start + _ENCODED_AT_ONCE], self.tokenizer, self.options)
 
 
-def _oracle(examples: Sequence[Example]) -> Selection:
-    return {e.id: [(cell, 1 / len(e.candidates)) for cell in e.candidates] for e in examples}
-
-
 def _first_of(rank: Callable[[Sequence[Example]], Mapping[str, Sequence[Coordinate]]]) -> Callable[..., Selection]:
     return lambda examples: {name: [(cells[0], 1.0)] for name, cells in rank(examples).items() if cells}
 
@@ -136,8 +132,8 @@ def _first_of(rank: Callable[[Sequence[Example]], Mapping[str, Sequence[Coordina
 _NAMED: dict[str, Callable[[Sequence[Example]], Selection]] = one_for_each(
     SELECTORS,
     {
-        "oracle": _oracle,
+        "oracle": lambda examples: {e.id: [(cell, 1 / len(e.candidates)) for cell in e.candidates] for e in examples},
         "tfidf_cell": _first_of(tfidf_cell_ranking),
-        "tfidf_sentence": _first_of(lambda examples: tfidf_sentence_ranking(examples)),
+        "tfidf_sentence": _first_of(tfidf_sentence_ranking),
     },
 )

@@ -31,8 +31,7 @@ class MateForCellSelection(MatePreTrainedModel):
         """Score the body cells of a packed batch by the mean logit of their tokens.
 
         Args:
-            input_ids, positions: int64 ``[tokens]``.
-            token_types: int64 ``[tokens, 7]``.
+            input_ids, token_types, positions, plan: as in ``MateModel.encode``.
             cell: int64 ``[tokens]``, body cell of each token, -1 for none.
             cells: number of body cells.
 

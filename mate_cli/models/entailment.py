@@ -44,8 +44,7 @@ class MateForSequenceClassification(MatePreTrainedModel):
         """Compute the logits of a packed batch, at least fp32, also under autocast.
 
         Args:
-            input_ids, positions: int64 ``[tokens]``.
-            token_types: int64 ``[tokens, 7]``.
+            input_ids, token_types, positions, plan: as in ``MateModel.encode``.
             first, text: int64 ``[documents]`` and ``[tokens]``, see ``MateModel.pool``.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)

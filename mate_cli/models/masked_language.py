@@ -34,8 +34,7 @@ class MateForMaskedLM(MatePreTrainedModel):
         """Compute the logits of a packed batch at masked tokens alone, which saves most of the memory.
 
         Args:
-            input_ids, positions: int64 ``[tokens]``.
-            token_types: int64 ``[tokens, 7]``.
+            input_ids, token_types, positions, plan: as in ``MateModel.encode``.
             masked: int64 ``[masked]``, the masked tokens.
 
         Returns:

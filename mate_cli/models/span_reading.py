@@ -35,8 +35,7 @@ class MateForSpanReading(MatePreTrainedModel):
         """Compute the logits of spans.
 
         Args:
-            input_ids, positions: int64 ``[T]``.
-            token_types: int64 ``[T, 7]``.
+            input_ids, token_types, positions, plan: as in ``MateModel.encode``.
             first, last: int64 ``[S]``, first and last tokens of the spans; ``0 <= last - first < config.max_span``.
 
         Returns:

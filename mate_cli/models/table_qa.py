@@ -95,8 +95,7 @@ class MateForTableQuestionAnswering(MatePreTrainedModel):
         """Compute the logits of a packed batch, at least fp32, also under autocast.
 
         Args:
-            input_ids, positions: int64 ``[T]``.
-            token_types: int64 ``[T, 7]``.
+            input_ids, token_types, positions, plan: as in ``MateModel.encode``.
         """
         states = self.tapas.encode(input_ids, token_types, positions, plan)
         # Few numbers: bf16 would lose digits and save no time.

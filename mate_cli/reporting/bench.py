@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,31 +19,23 @@ from mate_cli.system.files import write_text
 Record = dict[str, Any]
 
 
-class BenchProgress:
+class BenchProgress(Progress):
     """Print the results of each point; on a terminal, also show a bar. A context manager around the points."""
 
     def __init__(self, console: Console, points: int) -> None:
         columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-        self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=points)
-        self._points, self._done = points, 0
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        super().__init__(*columns, console=console, disable=not console.is_terminal)
+        self._points = self.add_task("", total=points)
 
     def begin(self, point: Point) -> None:
-        self._bar.update(self._task, description=str(point))
+        self.update(self._points, description=str(point))
 
     def end(self, point: Point, records: list[Record]) -> None:
-        self._done += 1
-        self._bar.advance(self._task)
+        self.advance(self._points)
+        (bar,) = self.tasks
         lines = [f"  {line}" for record in records for line in _record_lines(record)]
-        for line in [f"{self._done}/{self._points}  {point}", *lines]:
-            self._bar.console.print(line, markup=False, highlight=False)
+        for line in [f"{bar.completed:.0f}/{bar.total:.0f}  {point}", *lines]:
+            self.console.print(line, markup=False, highlight=False)
 
 
 def _record_lines(record: Record) -> Iterator[str]:

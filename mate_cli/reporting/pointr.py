@@ -73,7 +73,9 @@ def answers_record(answers: Answers) -> dict[str, Any]:
         "weight": answers.weight,
         "scores": {name: scores_record(scores) for name, scores in scored.items()},
         "gains": [
-            {"of": more, "over": fewer, **_gain(totals[more], totals[fewer])} for fewer, more in combinations(totals, 2)
+            {"of": more, "over": fewer}
+            | {m: asdict(paired_bootstrap(getattr(totals[more], m), getattr(totals[fewer], m))) for m in _MEASURES}
+            for fewer, more in combinations(totals, 2)
         ],
     }
 
@@ -111,10 +113,6 @@ def summary_lines(record: Mapping[str, Any]) -> list[str]:
     lines = [f"{name}: {_intervals(groups['Total'])}" for name, groups in record["scores"].items()]
     gains = [f"{gain['of']} less {gain['over']}: {_intervals(gain)}" for gain in record["gains"]]
     return [*lines, *gains]
-
-
-def _gain(more: AnswerScores, fewer: AnswerScores) -> dict[str, dict[str, float]]:
-    return {name: asdict(paired_bootstrap(getattr(more, name), getattr(fewer, name))) for name in _MEASURES}
 
 
 def _cells(figures: Mapping[str, Figure]) -> Iterator[str]:

@@ -19,8 +19,8 @@ from mate_cli.config.task import OBJECTIVES, Objective
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.table import Coordinate
-from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
-from mate_cli.tasks.task import SeesAll, Verdict
+from mate_cli.tasks.grouped import first_best_by_group, log_softmax_by_group
+from mate_cli.tasks.task import Task, Verdict
 
 _NEVER = -1e30
 """Log-probability of cells that are not candidates: finite, so that differences are not NaN."""
@@ -36,7 +36,7 @@ class CellPrediction:
 
 
 @dataclass(frozen=True, slots=True)
-class CellSelection(SeesAll):
+class CellSelection(Task):
     """The objective of PointR's selector (paper section 4.1)."""
 
     objective: Objective = "mml"
@@ -72,14 +72,6 @@ def candidates_of(batch: Batch) -> dict[str, set[Coordinate]]:
     return candidates
 
 
-def cell_log_probabilities(cell_logits: Tensor, cell_document: Tensor, documents: int) -> Tensor:
-    """Log-softmax of the cell logits within each document (paper section 4.1; docs/notes.md, note 23).
-
-    Only the body cells of the input compete. Takes and returns float32 or float64 ``[cells]``.
-    """
-    return cell_logits - logsumexp_by_group(cell_logits, cell_document, documents)[cell_document]
-
-
 def cell_loss(
     cell_logits: Tensor,
     cell_document: Tensor,
@@ -87,7 +79,7 @@ def cell_loss(
     documents: int,
     objective: Objective = "mml",
 ) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of the cell softmax with a target distribution over the candidate cells.
+    """Cross-entropy of a softmax over the body cells of each input with a target distribution over its candidates.
 
     The target has no gradient. ``mml``: the model's distribution restricted to the candidates, which gives the
     gradient of -log sum_C p (paper section 4.1; docs/notes.md, note 23); ``hard_em``: the likeliest candidate (the
@@ -100,7 +92,7 @@ def cell_loss(
         the loss of each document ``[documents]``, 0 without a candidate, and the documents with a candidate, bool
         ``[documents]``.
     """
-    log_p = cell_log_probabilities(cell_logits, cell_document, documents)
+    log_p = log_softmax_by_group(cell_logits, cell_document, documents)
     # Masks instead of indices: the number of candidates would be a shape.
     among = torch.where(is_candidate, log_p.detach(), _NEVER)
     target = torch.where(is_candidate, _TARGETS[objective](among, cell_document, documents), 0)
@@ -113,7 +105,7 @@ def rank_cells(
     ids: list[str], cell_logits: Tensor, cell_document: Tensor, cell_row: Tensor, cell_column: Tensor
 ) -> list[CellPrediction]:
     """Rank the cells of each document by probability; of equals, the earlier cell comes first."""
-    probability = cell_log_probabilities(cell_logits.float(), cell_document, len(ids)).exp().cpu()
+    probability = log_softmax_by_group(cell_logits.float(), cell_document, len(ids)).exp().cpu()
     rows, columns, document = cell_row.tolist(), cell_column.tolist(), cell_document.cpu()
     predictions = []
     for number, example_id in enumerate(ids):
@@ -125,7 +117,7 @@ def rank_cells(
 
 
 def _mml_target(among: Tensor, document: Tensor, documents: int) -> Tensor:
-    return (among - logsumexp_by_group(among, document, documents)[document]).exp()
+    return log_softmax_by_group(among, document, documents).exp()
 
 
 def _hard_em_target(among: Tensor, document: Tensor, documents: int) -> Tensor:

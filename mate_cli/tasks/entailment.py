@@ -15,7 +15,7 @@ from mate_cli.encoding.batch import Batch
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.entailment import StatementLogits
 from mate_cli.models.model import MatePreTrainedModel, mean_by_group
-from mate_cli.tasks.task import SeesAll, Verdict
+from mate_cli.tasks.task import Task, Verdict
 
 _MANY = 1 << 24
 """More than the pieces of any vocabulary."""
@@ -31,7 +31,7 @@ class Entailment:
 
 
 @dataclass(frozen=True, slots=True)
-class EntailmentTask(SeesAll):
+class EntailmentTask(Task):
     """The objective of an entailment model (docs/notes.md, note 31).
 
     Attributes:

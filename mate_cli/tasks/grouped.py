@@ -1,4 +1,4 @@
-"""Sums and maxima over groups of packed values: the cells of a document, its columns, its spans."""
+"""Softmaxes and maxima over groups of packed values: the cells of a document, its columns, its spans."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ def logsumexp_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:
     peak = values.new_full((groups,), -torch.inf).scatter_reduce(0, group, values.detach(), "amax")
     total = values.new_zeros(groups).index_add(0, group, (values - peak[group]).exp())
     return total.log() + peak
+
+
+def log_softmax_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:
+    """Log-softmax of float ``values`` within each group, as ``values``; ``group`` is int64 as ``values``."""
+    return values - logsumexp_by_group(values, group, groups)[group]
 
 
 def first_best_by_group(values: Tensor, group: Tensor, groups: int) -> Tensor:

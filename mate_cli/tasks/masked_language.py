@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.tasks.task import SeesAll, Verdict
+from mate_cli.tasks.task import Task, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class PiecePrediction:
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedLanguage(SeesAll):
+class MaskedLanguage(Task):
     """The objective of pre-training; its losses are of masked tokens, ``[masked]``."""
 
     metric: str = "masked_accuracy"

@@ -21,8 +21,8 @@ from mate_cli.metrics.hybridqa import exact_match
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.reading import TrainingCells, question_id
-from mate_cli.tasks.grouped import logsumexp_by_group
-from mate_cli.tasks.task import Verdict
+from mate_cli.tasks.grouped import log_softmax_by_group
+from mate_cli.tasks.task import Task, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,6 @@ def valid_spans(cell: Tensor, document: Tensor, max_span: int) -> Spans:
     return Spans(first, first + length, document[first])
 
 
-def span_log_probabilities(logits: Tensor, document: Tensor, documents: int) -> Tensor:
-    """Log-softmax of the logits of the valid spans within each document, ``[spans]``."""
-    return logits - logsumexp_by_group(logits, document, documents)[document]
-
-
 def span_loss(logits: Tensor, spans: Spans, answer: Tensor) -> tuple[Tensor, Tensor]:
     """Cross-entropy of the span softmax with the answer's span (paper section 4.2; docs/notes.md, note 18).
 
@@ -83,7 +78,7 @@ def span_loss(logits: Tensor, spans: Spans, answer: Tensor) -> tuple[Tensor, Ten
         the loss of each document ``[documents]``, 0 if the answer is none of its spans, and the documents whose answer
         is a span, bool ``[documents]``.
     """
-    log_p = span_log_probabilities(logits, spans.document, len(answer))
+    log_p = log_softmax_by_group(logits, spans.document, len(answer))
     first, last = answer[spans.document].unbind(1)
     is_answer = (spans.first == first) & (spans.last == last)
     answered = spans.document[is_answer]
@@ -103,7 +98,7 @@ def best_spans(logits: Tensor, document: Tensor, documents: int) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanReading:
+class SpanReading(Task):
     """The objective of PointR's reader (paper section 4.2).
 
     Attributes:
@@ -144,7 +139,7 @@ class SpanReading:
 
     def predictions(self, logits: Tensor, batch: Batch) -> list[SpanPrediction]:
         spans = self._spans(batch)
-        log_p = span_log_probabilities(logits.detach(), spans.document, len(batch.ids))
+        log_p = log_softmax_by_group(logits.detach(), spans.document, len(batch.ids))
         best = best_spans(logits.detach(), spans.document, len(batch.ids))
         best = best[best >= 0]
         first, cell = spans.first[best], batch.cell[spans.first[best]]

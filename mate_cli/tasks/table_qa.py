@@ -19,13 +19,13 @@ from torch.nn import functional as F
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.models.configuration import MateConfig
-from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.model import MatePreTrainedModel, mean_by_group
 from mate_cli.models.table_qa import Grid, TableLogits, grid_of
 from mate_cli.tables.aggregation import NONE, OPERATORS, operator_named
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.cell_selection import candidates_of
-from mate_cli.tasks.grouped import first_best_by_group, logsumexp_by_group
-from mate_cli.tasks.task import SeesAll, Verdict
+from mate_cli.tasks.grouped import first_best_by_group, log_softmax_by_group
+from mate_cli.tasks.task import Task, Verdict
 from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
 
 
@@ -47,7 +47,7 @@ class TableAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class TableQA(SeesAll):
+class TableQA(Task):
     """The objective of table question answering (docs/notes.md, notes 24, 25 and 31).
 
     Attributes:
@@ -155,7 +155,7 @@ def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tup
     is_answer = _answer_places(grid, is_candidate)
     column = _answer_columns(grid, is_answer)
     has_cells = column >= 0
-    log_p = logits.columns - logsumexp_by_group(logits.columns, grid.document, documents)[grid.document]
+    log_p = log_softmax_by_group(logits.columns, grid.document, documents)
     document = has_cells.nonzero().squeeze(1)
     loss = log_p.new_zeros(documents).index_add(0, document, -log_p[column[document]])
     competes = grid.column == column[grid.document[grid.column]]
@@ -175,7 +175,7 @@ def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Te
     """
     is_answer = _answer_places(grid, is_candidate)
     in_column = is_answer & (grid.column == _answer_columns(grid, is_answer)[grid.document[grid.column]])
-    log_p = logits.places - logsumexp_by_group(logits.places, grid.column, len(grid.document))[grid.column]
+    log_p = log_softmax_by_group(logits.places, grid.column, len(grid.document))
     return _mean_by_document(-log_p, in_column, grid)
 
 
@@ -192,9 +192,7 @@ def _answer_places(grid: Grid, is_candidate: Tensor) -> Tensor:
 
 def _mean_by_document(values: Tensor, counts: Tensor, grid: Grid) -> Tensor:
     """The mean of the ``values`` ``[places]`` that count, ``[documents]``; 0 if none does."""
-    document, nothing = grid.document[grid.column[counts]], values.new_zeros(len(grid.first))
-    total = nothing.index_add(0, document, values[counts])
-    return total / nothing.index_add(0, document, torch.ones_like(values[counts])).clamp(min=1)
+    return mean_by_group(values, torch.where(counts, grid.document[grid.column], -1), len(grid.first))
 
 
 def _answer_columns(grid: Grid, is_answer: Tensor) -> Tensor:

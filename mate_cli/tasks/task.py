@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 
 class Task(Protocol):
-    """The objective of a kind of task.
+    """The objective of a kind of task; by default it uses the examples of a split as they are, with the usual encoding.
 
     Attributes:
         metric: name of the validation score in the logs ("hits@1"); title: its name for people.
@@ -44,15 +44,15 @@ class Task(Protocol):
 
     def prepare_model(self, config: MateConfig) -> None:
         """Set the options of a new model that depend on the task."""
-        ...
+        return
 
     def encoding(self, options: EncodingOptions) -> EncodingOptions:
         """Adapt the encoding options to the task."""
-        ...
+        return options
 
     def source(self, split: SplitSource, training: bool) -> SplitSource:
         """Make the examples of a split, for training or for prediction."""
-        ...
+        return split
 
     def scorable(self, rows: Any) -> np.ndarray:
         """Mark the encoded rows (column name -> values) that have a loss, bool ``[rows]``."""
@@ -73,18 +73,3 @@ class Task(Protocol):
     def verdicts(self, predictions: Sequence[Any], batch: Batch) -> list[Verdict]:
         """Judge each prediction by the answers in the batch."""
         ...
-
-
-class SeesAll:
-    """Base of a ``Task`` that uses the examples of a split as they are, with the usual encoding."""
-
-    __slots__ = ()
-
-    def prepare_model(self, config: MateConfig) -> None:
-        pass
-
-    def encoding(self, options: EncodingOptions) -> EncodingOptions:
-        return options
-
-    def source(self, split: SplitSource, training: bool) -> SplitSource:
-        return split

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from lightning_utilities.core.apply_func import apply_to_collection
 from pytorch_lightning.strategies import ModelParallelStrategy, Strategy
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule, fully_shard
@@ -31,7 +32,7 @@ class ShardedStrategy(ModelParallelStrategy):
 
     def optimizer_state(self, optimizer: Optimizer) -> dict[str, Any]:
         """The complete state, on the first rank; all ranks must call this."""
-        state: dict[str, Any] = _map_tensors(Strategy.optimizer_state(self, optimizer), self._whole)
+        state: dict[str, Any] = apply_to_collection(Strategy.optimizer_state(self, optimizer), Tensor, self._whole)
         return state
 
     def load_checkpoint(self, checkpoint_path: str | Path, weights_only: bool | None = None) -> dict[str, Any]:
@@ -85,11 +86,3 @@ def _share(whole: Tensor, like: Tensor) -> Tensor:
         return whole
     there = whole.to(like.device_mesh.device_type)
     return distribute_tensor(there, like.device_mesh, like.placements, src_data_rank=None)
-
-
-def _map_tensors(value: Any, change: Any) -> Any:
-    if isinstance(value, Tensor):
-        return change(value)
-    if isinstance(value, dict):
-        return {name: _map_tensors(item, change) for name, item in value.items()}
-    return [_map_tensors(item, change) for item in value] if isinstance(value, list) else value

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from mate_cli.tasks.cell_selection import cell_log_probabilities, cell_loss
+from mate_cli.tasks.cell_selection import cell_loss
+from mate_cli.tasks.grouped import log_softmax_by_group
 from mate_cli.training.optimizer import BertAdamW, parameter_groups
 
 ORACLES = Path(__file__).resolve().parents[3] / "shared" / "oracles"
@@ -32,7 +33,7 @@ def packed_cells(mml):
 
 def test_cell_softmax(mml):
     logits, document, _, place = packed_cells(mml)
-    p = cell_log_probabilities(logits, document, len(mml["has_candidate"])).exp().detach()
+    p = log_softmax_by_group(logits, document, len(mml["has_candidate"])).exp().detach()
     np.testing.assert_allclose(p, mml["cell_probs"][place], atol=1e-12)
 
 

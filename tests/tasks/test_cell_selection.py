@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.config.task import OBJECTIVES
-from mate_cli.tasks.cell_selection import cell_log_probabilities, cell_loss, rank_cells
+from mate_cli.tasks.cell_selection import cell_loss, rank_cells
+from mate_cli.tasks.grouped import log_softmax_by_group
 
 
 @st.composite
@@ -57,7 +58,7 @@ def test_mml_gradient_is_that_of_the_marginal_likelihood(cells):
     logits, document, flags, documents = cells
     logits.requires_grad_()
     (loss_gradient,) = torch.autograd.grad(cell_loss(logits, document, flags, documents)[0].sum(), logits)
-    log_p = cell_log_probabilities(logits, document, documents)
+    log_p = log_softmax_by_group(logits, document, documents)
     marginals = [log_p[(document == n) & flags] for n in range(documents)]
     marginal = sum((-torch.logsumexp(m, 0) for m in marginals if len(m)), start=(log_p * 0).sum())
     (expected,) = torch.autograd.grad(marginal, logits)

@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mate_cli.tasks.span_reading import Spans, best_spans, span_log_probabilities, span_loss, valid_spans
+from mate_cli.tasks.grouped import log_softmax_by_group
+from mate_cli.tasks.span_reading import Spans, best_spans, span_loss, valid_spans
 
 
 @st.composite
@@ -95,5 +96,5 @@ def test_of_equal_spans_the_larger_start_and_end_is_best(
 def test_probabilities_sum_to_one_over_each_document() -> None:
     cell, document = torch.tensor([-1, 0, 0, 1, -1, 2, 2, 2]), torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
     spans = valid_spans(cell, document, 2)
-    p = span_log_probabilities(torch.randn(len(spans.first)), spans.document, 2).exp()
+    p = log_softmax_by_group(torch.randn(len(spans.first)), spans.document, 2).exp()
     torch.testing.assert_close(torch.zeros(2).index_add(0, spans.document, p), torch.ones(2))
