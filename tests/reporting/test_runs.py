@@ -1,13 +1,9 @@
-"""Records of runs, and `mate runs`: what is listed, compared, removed, and what a broken folder does."""
+"""`mate runs`: what is listed, compared, removed, and what a broken folder does."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,21 +15,12 @@ from mate_cli.commands import runs as command
 from mate_cli.config.plain import to_plain
 from mate_cli.config.runs import RunsConfig
 from mate_cli.reporting.runs import chosen_runs, compared, remove_run
-from mate_cli.runs.folder import RunFolder, read_record
-from mate_cli.runs.identity import config_hash
-from mate_cli.runs.provenance import _git_state
-from mate_cli.runs.records import read_run, read_runs, value_at
+from mate_cli.runs.records import read_run, read_runs
 from mate_cli.system.errors import UserError
-from mate_cli.system.files import write_json
 from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
 
 Mate = Callable[..., int]
-
-
-@pytest.fixture(scope="module")
-def config() -> dict[str, Any]:
-    return to_plain(train_config("backbone=tiny", "schedule=smoke"))
 
 
 @pytest.fixture
@@ -42,78 +29,10 @@ def mate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mate:
     return lambda *words: main(["runs", *words])
 
 
-@pytest.fixture
-def runs(tmp_path: Path, config: dict[str, Any]) -> Path:
-    """Two finished runs, one that was interrupted, and a folder of wandb's, which is none."""
-    folder = tmp_path / "runs"
-    write_run(folder / "sample" / "a", config, {"dev": hits(0.25), "test": hits(0.5)})
-    write_run(folder / "sample" / "b", {**config, "seed": 1}, {"test": hits(0.75)}, origin={"run": "runs/sample/a"})
-    other = {**config, "task": {**config["task"], "name": "hybridqa", "report_split": "dev"}}
-    write_run(folder / "hybridqa" / "c", other, state="interrupted")
-    inner = folder / "sample" / "a" / "wandb" / "config.yaml"
-    inner.parent.mkdir()
-    inner.write_text("wandb: true")
-    return folder
-
-
 def one_line(capsys: pytest.CaptureFixture[str]) -> str:
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
     return line
-
-
-def test_a_record_tells_all_that_the_folder_knows(runs: Path, config: dict[str, Any]) -> None:
-    record = read_run(runs / "sample" / "b").plain()
-    assert json.loads(json.dumps(record)) == record
-    typed = train_config("backbone=tiny", "schedule=smoke", "seed=1")
-    assert record["config_hash"] == config_hash(to_plain(typed))
-    assert record["tokens"] == 2 * config["task"]["schedules"]["smoke"]["batch"] * 50
-    assert record["flops"] == 1000 * record["tokens"]
-    assert record["parents"] == ["runs/sample/a"]
-    assert (record["task"], record["seed"], record["state"], record["steps"]) == ("sample", 1, "done", 2)
-    assert record["seconds"] >= 0
-    assert record["environment"]["packages"]["torch"]
-    assert value_at(record, "metrics.test.model.all.hits@1") == 0.75
-    assert value_at(record, "metrics.test.model") is None
-
-
-def test_a_run_of_an_earlier_version_is_read(runs: Path) -> None:
-    """Without what older folders lack: facts of the status, the process, the ablation."""
-    folder = RunFolder(runs / "sample" / "a")
-    environment = read_record(folder.environment_file)
-    write_json(folder.environment_file, {k: v for k, v in environment.items() if k not in ("process", "earlier_code")})
-    write_json(folder.path / "status.json", {"state": "running", "seconds": 3.5})
-    folder.config_file.write_text(folder.config_file.read_text().replace("ablation:", "unknown_today:"))
-    record = read_run(folder.path)
-    assert (record.state, record.tokens, record.flops, record.columns["ablation"]) == ("running", None, None, "none")
-    folder.environment_file.unlink()
-    assert (read_run(folder.path).codes, read_run(folder.path).parents) == ((), ())
-
-
-def test_a_process_that_is_gone_was_killed(runs: Path) -> None:
-    folder = RunFolder(runs / "sample" / "a")
-    folder.set_status("running")
-    assert read_run(folder.path).state == "running"  # this very process
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    environment = read_record(folder.environment_file)
-    write_json(folder.environment_file, environment | {"process": {"pid": ended.pid, "host": platform.node()}})
-    assert read_run(folder.path).state == "killed"
-    write_json(folder.environment_file, environment | {"process": {"pid": ended.pid, "host": "another"}})
-    assert read_run(folder.path).state == "running"
-
-
-def test_wall_time_and_code_of_all_sittings_count(tmp_path: Path, config: dict[str, Any]) -> None:
-    write_run(tmp_path / "run", config, state="interrupted", seconds=100.0)
-    again = RunFolder(tmp_path / "run")
-    first = read_record(again.environment_file) | {"git": {"commit": "0123456789abcdef", "dirty": True}}
-    write_json(again.environment_file, first)
-    again.record_start(config, ["mate", "train"], {"backbone": "tiny"}, None)
-    again.set_status("done")
-    record = read_run(again.path)
-    assert 100 <= record.status["seconds"] < 110
-    assert record.codes[0] == "0123456789+"
-    assert len(record.codes) == 2
 
 
 def test_broken_records_are_named_skipped_and_counted(
@@ -296,40 +215,7 @@ def test_what_does_not_go_together(mate: Mate, words: list[str], line: str, caps
     assert all("there is no such folder" in other for other in lines if other != f"error: {line}")
 
 
-def test_a_file_that_cannot_be_parsed_names_itself(runs: Path) -> None:
-    (runs / "sample" / "a" / "status.json").write_text("[]")
-    with pytest.raises(UserError, match=r"status\.json is not a record: it has list"):
-        read_run(runs / "sample" / "a")
-
-
 def test_a_run_that_another_removed_is_one_line(runs: Path) -> None:
     remove_run(runs / "sample" / "a")
     with pytest.raises(UserError, match=r"cannot remove .*sample/a: No such file or directory"):
         remove_run(runs / "sample" / "a")
-
-
-def test_results_in_a_checkout_are_no_other_code(tmp_path: Path) -> None:
-    def git(*words: str) -> str:
-        own = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-        return subprocess.run(["git", *own, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-
-    def changed(name: str) -> None:
-        (tmp_path / name).mkdir(exist_ok=True)
-        (tmp_path / name / "file").write_text(str(time.time_ns()))
-        git("add", "-A")
-
-    git("init")
-    assert _git_state(tmp_path) is None
-    changed("mate_cli")
-    git("commit", "-m", "code")
-    first = {"commit": git("rev-parse", "HEAD").strip(), "dirty": False}
-    assert _git_state(tmp_path) == first
-    changed("results")
-    assert _git_state(tmp_path) == first
-    git("commit", "-m", "results")
-    assert _git_state(tmp_path) == first
-    changed("conf")
-    assert _git_state(tmp_path) == {**first, "dirty": True}
-    git("commit", "-m", "settings")
-    assert _git_state(tmp_path) == {"commit": git("rev-parse", "HEAD").strip(), "dirty": False}
-    assert _git_state(tmp_path / "mate_cli") is None
