@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from mate_cli.attention import BACKENDS, Buckets, FixedShape, widest_shape
+from mate_cli.attention import BACKENDS, Buckets, FixedShape, Layout, widest_shape
 from mate_cli.attention.autotune import Trial, autotune
 from mate_cli.attention.blocks import BLOCK, window_needed
 from mate_cli.config.kinds import KINDS
@@ -54,9 +54,23 @@ def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: De
     head_dim = model.hidden_size // model.num_attention_heads
     dtype = torch.bfloat16 if devices.low_precision else torch.float32
     memory = cache_folder(config.paths) / "autotune.json"
-    typical = layout_of([rows[number] for number in range(min(len(rows), config.hardware.micro_batch))])
     dropout = model.attention_probs_dropout_prob
-    return autotune(Trial(typical, model.pattern(), head_dim, dtype, devices.device_type, dropout), memory)
+    return autotune(
+        Trial(
+            typical_layout(rows, config.hardware.micro_batch),
+            model.pattern(),
+            head_dim,
+            dtype,
+            devices.device_type,
+            dropout,
+        ),
+        memory,
+    )
+
+
+def typical_layout(rows: Any, documents: int) -> Layout:
+    """Return the layout of the first encoded rows, at most ``documents``."""
+    return layout_of([rows[number] for number in range(min(len(rows), documents))])
 
 
 def collator_for(

@@ -24,7 +24,15 @@ from mate_cli.runs.parent import check_parent, origin_of
 from mate_cli.runs.place import current_identity, run_path, run_to_resume
 from mate_cli.system.errors import Preempted, UserError, disk_reason
 from mate_cli.system.ranks import is_first_rank
-from mate_cli.training.backend import check_dropout, check_fixed, collator_for, most_masked, shape_of, tuned_backend
+from mate_cli.training.backend import (
+    check_dropout,
+    check_fixed,
+    collator_for,
+    most_masked,
+    shape_of,
+    tuned_backend,
+    typical_layout,
+)
 from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted, check_state
 from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.curves import Curves
@@ -37,6 +45,11 @@ from mate_cli.training.rows import open_rows
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.xla import SyncEachBatch, start_xla
+
+_REASONS = {
+    "auto": ", estimated to be the fastest here for the first examples",
+    "autotune": ", measured to be the fastest here for the first examples",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,7 @@ class TrainingSetup:
     vocabulary: Path
     steps: int
     accumulation: int
+    attention: str
 
     @property
     def schedule(self) -> ScheduleConfig:
@@ -129,15 +143,19 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     rows = open_rows(config, task, options, vocabulary, console)
     if backend == "autotune" and not on_xla:
         backend = tuned_backend(config, model.config, rows.train, devices)
-        console.print(f"autotune: {backend} is the fastest attention backend here")
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)
     shape = shape_of((rows.train, rows.dev), micro_batch, options.max_tokens) if on_xla else None
     masked = most_masked(config.task, options.max_tokens) if on_xla else 0
+    collator = collator_for(
+        model.config, config.model, backend, devices.device_type, devices.low_precision, shape, masked
+    )
+    attention = collator.planner(typical_layout(rows.train, config.hardware.micro_batch)).backend
+    console.print(f"attention: {attention}{_REASONS.get(config.model.attention.backend, '')}")
     data = TaskDataModule(
         rows.train,
         rows.dev,
         rows.scorable,
-        collator_for(model.config, config.model, backend, devices.device_type, devices.low_precision, shape, masked),
+        collator,
         schedule.batch,
         micro_batch,
         steps,
@@ -151,7 +169,7 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
         )
     module = TaskModule(model, task, schedule, steps, new, config.seed)
     module.encoder.recompute = config.hardware.recompute
-    return TrainingSetup(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes)
+    return TrainingSetup(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes, attention)
 
 
 def _fit(setup: TrainingSetup, console: Console) -> None:
@@ -206,6 +224,7 @@ def _facts(setup: TrainingSetup) -> dict[str, Any]:
         "mean_tokens": round(setup.mean_length, 1),
         "parameters": sum(parameter.numel() for parameter in setup.module.model.parameters()),
         "flops_per_token": training_flops(setup.module.model),
+        "attention": setup.attention,
         "hardware": hardware,
     }
 
