@@ -15,7 +15,7 @@ from mate_cli.attention.dense import DensePlan, attend_dense
 from mate_cli.attention.dropout import Dropout
 from mate_cli.attention.eager import EagerPlan, attend_eager
 from mate_cli.attention.flex import attend_flex, flex_plan
-from mate_cli.attention.lines import ragged_plan
+from mate_cli.attention.lines import ragged_cost, ragged_plan
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, document_plan
 from mate_cli.attention.ragged import attend_ragged
@@ -42,9 +42,9 @@ class Backend(NamedTuple):
     fixed_shapes: bool = False
 
 
-# Cost, in pairs, of moving one token's row into a block and its result out. By `mate bench suite=backends` on a CPU
-# with AVX-512 in fp32, any value from 180 to 400 loses 0.8% of the time on average over 72 points (100 loses 1.1%).
-_ROW_COST = 200
+# Cost of a token in ``dense`` beside its pairs, in pairs. From the processor time of 56 points (one thread of an AMD
+# EPYC with AVX-512, fp32, 64 wide heads; tables of all shapes, 128 to 1,024 tokens, questions of 10 and 120).
+_DENSE_TOKEN_COST = 70
 _CUDA_LONG = 1024
 
 BACKENDS = one_for_each(
@@ -135,19 +135,6 @@ def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str, low_pr
         return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
     if device != "cpu" or "row_or_column" in kinds:
         return "dense"
-    dense_cost = int((tokens**2).sum())
-    costs = [dense_cost if kind == "full" else _ragged_cost(layout, kind) for kind in kinds]
+    dense_cost = int((tokens**2).sum() + _DENSE_TOKEN_COST * tokens.sum())
+    costs = [dense_cost if kind == "full" else ragged_cost(layout, kind) for kind in kinds]
     return "ragged" if np.mean(costs) <= dense_cost else "dense"
-
-
-def _ragged_cost(layout: Layout, kind: Kind) -> int:
-    """Return the cost of one head of ``ragged``, in pairs of a query and a key: its pairs and the moving of rows."""
-    inside = layout.document >= 0
-    question, table = inside & (layout.segment == 0), inside & (layout.segment != 0)
-    tokens = np.bincount(layout.document[inside])
-    questions = np.bincount(layout.document[question], minlength=len(tokens))
-    number = layout.row if kind == "row" else layout.column
-    base = int(number.max(initial=0)) + 1
-    line, length = np.unique(layout.document[table] * base + number[table], return_counts=True)
-    pairs = (length * (length + questions[line // base])).sum() + (questions * tokens).sum()
-    return int(pairs + _ROW_COST * tokens.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -13,24 +14,23 @@ from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import Layout, Plan, run_lengths, run_starts
 from mate_cli.system.errors import UserError
 
-# From this many question tokens on, attending to them separately is cheaper than copying them to every line.
-_LONG_QUESTION = 192
-
 # The kernel's softmax works on whole vectors: other key counts are up to 1.6 times slower.
 _KEY_MULTIPLE = 16
 
 _MAX_CLASSES = 4
 _MAX_LENGTHS = 64  # Lengths that may begin a class; more are thinned out.
-# Costs in pairs of one head: moving a token's row in or out, and one more kernel call.
+# Costs in pairs of one head: moving a token's row in or out, merging the two results of a query, one more kernel call.
 _ROW_COST = 40.0
+_MERGE_COST = 100.0
 _CLASS_COST = 6000.0
 
 
 class LineClass(NamedTuple):
     """Lines of similar length as one block of ``lines`` x ``queries`` x ``keys``.
 
-    The keys of a line are the question of its document (``question`` places, some of them empty), the line itself, then
-    padding. Empty places of ``key_index`` and ``query_index`` hold some token of the line.
+    The keys of a line are the question of its document (``question`` places, some of them empty; none if the question
+    is computed apart), the line itself, then padding. Empty places of ``key_index`` and ``query_index`` hold some token
+    of the line.
     """
 
     lines: int
@@ -53,12 +53,20 @@ class DenseBlock(NamedTuple):
     key_start: int
     key_end: int
 
+    @property
+    def queries(self) -> int:
+        return self.query_end - self.query_start
+
+    @property
+    def keys(self) -> int:
+        return self.key_end - self.key_start
+
 
 class GroupPlan(NamedTuple):
     """The blocks of one kind of head; each query is in one of the classes or dense blocks.
 
-    ``merged``: the table's queries and the question's keys, if the lines lack the question among their keys; the two
-    results are merged by their log-sum-exp.
+    ``merged``: the table's queries and the question's keys of documents whose lines lack the question among their keys;
+    the two results are merged by their log-sum-exp.
     """
 
     classes: tuple[LineClass, ...]
@@ -82,11 +90,11 @@ class RaggedPlan(Plan):
     has_gaps: bool
 
 
-def ragged_plan(layout: Layout, kinds: tuple[Kind, ...], long_question: int = _LONG_QUESTION) -> RaggedPlan:
+def ragged_plan(layout: Layout, kinds: tuple[Kind, ...], apart: bool | None = None) -> RaggedPlan:
     """Plan the blocks of every kind of head.
 
     Args:
-        long_question: if the longest question has this many tokens, its keys are computed apart from the lines.
+        apart: compute the question's keys apart from the lines; None: in each document where it costs less.
 
     Raises:
         UserError: a kind is ``row_or_column``.
@@ -95,8 +103,7 @@ def ragged_plan(layout: Layout, kinds: tuple[Kind, ...], long_question: int = _L
     spans = layout.spans()
     ends = _question_ends(layout, spans)
     questions = _question_places(spans[:, 0], ends, len(layout.document))
-    merge = questions.shape[1] >= long_question
-    groups = {kind: _group_plan(kind, layout, spans, ends, questions, merge) for kind in set(kinds)}
+    groups = {kind: _group_plan(kind, layout, spans, ends, questions, apart) for kind in set(kinds)}
     return RaggedPlan(
         tokens=len(layout.document),
         kinds=kinds,
@@ -123,19 +130,55 @@ def _question_places(starts: np.ndarray, ends: np.ndarray, tokens: int) -> np.nd
 
 
 def _group_plan(
-    kind: Kind, layout: Layout, spans: np.ndarray, ends: np.ndarray, questions: np.ndarray, merge: bool
+    kind: Kind, layout: Layout, spans: np.ndarray, ends: np.ndarray, questions: np.ndarray, apart: bool | None
 ) -> GroupPlan:
     if kind == "full":
         return GroupPlan((), tuple(DenseBlock(start, end, start, end) for start, end in spans.tolist()))
-    in_lines = questions[:, :0] if merge else questions
-    lines = _lines(kind, layout)
-    cuts = length_classes(lines.length, in_lines.shape[1], _KEY_MULTIPLE)
-    classes = tuple(_line_class(lines.cut(*cut), in_lines, len(layout.document)) for cut in cuts)
-    rows = np.stack([spans[:, 0], ends, spans[:, 1]], axis=1).tolist()
-    of_questions = tuple(DenseBlock(start, middle, start, end) for start, middle, end in rows if middle > start)
-    table = [row for row in rows if merge and row[0] < row[1] < row[2]]
-    merged = tuple(DenseBlock(middle, end, start, middle) for start, middle, end in table)
-    return GroupPlan(classes, of_questions, merged)
+    lines, length = _lines(kind, layout), ends - spans[:, 0]
+    is_apart = _is_apart(lines, length) if apart is None else np.full(len(spans), apart)
+    classes = (
+        *_classes(lines.of_documents(is_apart), np.zeros_like(length), questions, len(layout.document)),
+        *_classes(lines.of_documents(~is_apart), length, questions, len(layout.document)),
+    )
+    rows = list(zip(spans[:, 0].tolist(), ends.tolist(), spans[:, 1].tolist(), is_apart, strict=True))
+    of_questions = tuple(DenseBlock(start, middle, start, end) for start, middle, end, _ in rows if middle > start)
+    merged = tuple(DenseBlock(middle, end, start, middle) for start, middle, end, apart in rows if apart)
+    return GroupPlan(classes, of_questions, tuple(block for block in merged if min(block.queries, block.keys)))
+
+
+def ragged_cost(layout: Layout, kind: Kind) -> float:
+    """Estimate the time of one ``row`` or ``column`` head as a number of pairs of a query and a key."""
+    spans = layout.spans()
+    question = _question_ends(layout, spans) - spans[:, 0]
+    return float(np.minimum(*_costs(_lines(kind, layout), question)).sum() + question @ (spans[:, 1] - spans[:, 0]))
+
+
+def _is_apart(lines: _Lines, question: np.ndarray) -> np.ndarray:
+    """Say for each document whether its question's keys cost less apart from the lines, bool ``[documents]``."""
+    together, apart = _costs(lines, question)
+    return together > apart
+
+
+def _costs(lines: _Lines, question: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the costs of each document's lines with the question among their keys, and apart, ``[documents]``."""
+    of_line = question[lines.document]
+    together = _cost_of_lines(lines.length, lines.length + of_line)
+    apart = _cost_of_lines(lines.length, lines.length) + lines.length * (of_line + _MERGE_COST)
+    together, apart = (np.bincount(lines.document, cost, len(question)) for cost in (together, apart))
+    return together, apart
+
+
+def _cost_of_lines(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return the cost of each line's block, in pairs: its pairs, and the rows of query, key and value that it moves."""
+    keys = -(-keys // _KEY_MULTIPLE) * _KEY_MULTIPLE
+    return queries * keys + _ROW_COST * (queries + 2 * keys)
+
+
+def _classes(lines: _Lines, question: np.ndarray, questions: np.ndarray, tokens: int) -> Iterator[LineClass]:
+    """Yield classes of lines that have ``question`` tokens of their documents among their keys, int ``[documents]``."""
+    for cut in length_classes(lines.length, int(question[lines.document].max(initial=0))):
+        chosen = lines.cut(*cut)
+        yield _line_class(chosen, questions[:, : question[chosen.document].max()], tokens)
 
 
 class _Lines(NamedTuple):
@@ -145,6 +188,11 @@ class _Lines(NamedTuple):
     start: np.ndarray
     length: np.ndarray
     document: np.ndarray
+
+    def of_documents(self, chosen: np.ndarray) -> _Lines:
+        """Return the lines of the documents chosen, bool ``[documents]``."""
+        taken = chosen[self.document]
+        return _Lines(self.tokens, self.start[taken], self.length[taken], self.document[taken])
 
     def cut(self, first: int, end: int) -> _Lines:
         """Return the lines ``first`` to ``end`` by document, so that question gradients are summed in few places."""
@@ -198,15 +246,14 @@ def _flat(array: np.ndarray) -> Tensor:
     return torch.from_numpy(array.reshape(-1))
 
 
-def length_classes(lengths: np.ndarray, question: int, multiple: int) -> list[tuple[int, int]]:
+def length_classes(lengths: np.ndarray, question: int) -> list[tuple[int, int]]:
     """Cut lines sorted by falling length into at most 4 classes of least total cost (dynamic programming).
 
-    A class of ``s`` lines padded to ``L`` tokens costs ``s * (L * K + 40 (L + 2 K))``; K is its number of keys.
+    A class of ``s`` lines padded to L tokens and K keys costs s times ``_cost_of_lines`` and ``_CLASS_COST``.
 
     Args:
         lengths: int ``[lines]``, falling.
         question: number of question keys of each line.
-        multiple: K is rounded up to a multiple of it.
 
     Returns:
         (first, end) of each class.
@@ -216,9 +263,7 @@ def length_classes(lengths: np.ndarray, question: int, multiple: int) -> list[tu
     first = run_starts(lengths)
     if len(first) > _MAX_LENGTHS:
         first = first[np.unique(np.linspace(0, len(first) - 1, _MAX_LENGTHS).astype(int))]
-    longest = lengths[first].astype(float)
-    keys = np.ceil((longest + question) / multiple) * multiple
-    cost_per_line = longest * keys + _ROW_COST * (longest + 2 * keys)
+    cost_per_line = _cost_of_lines(lengths[first], lengths[first] + question)
     return _cheapest_cuts(np.r_[first, len(lengths)], cost_per_line)
 
 

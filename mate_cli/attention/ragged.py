@@ -3,8 +3,9 @@
 The tokens of a line attend to the line and to the question of their document, so a head needs ``sum L * (L + G)``
 pairs, about N^2 / lines for N tokens in lines of equal length: a table of one column costs column heads N^2. Memory is
 linear in N. Lines of similar length make a class, padded to its longest and computed by one call of PyTorch's flash
-kernel; the question's queries take one call per document, as do heads that see all. A long question is not copied to
-every line: the table attends to it in one more call per document, and the two results are merged by their log-sum-exp.
+kernel; the question's queries take one call per document, as do heads that see all. Where copying the question to every
+line would cost more, the table attends to it in one more call per document, and the two results are merged by their
+log-sum-exp.
 The backward pass keeps input, output and log-sum-exp alone and gathers the blocks again.
 """
 
@@ -74,7 +75,7 @@ def _forward(qkv: Tensor, plan: RaggedPlan, pattern: Pattern) -> tuple[Tensor, l
             states, log_sum = _flash(query, key, value, attn_mask=_bias(lines, query))
             group.output.index_copy_(0, lines.query_target, states.transpose(1, 2).flatten(0, 1).flatten(1))
             of_lines.append(log_sum)
-        log_sums += _merge_questions(group, of_lines) if group.plan.merged else of_lines
+        log_sums += of_lines if not group.plan.merged else _merge_questions(group, of_lines)
         for block in group.plan.dense:
             query, key, value, target = _dense_views(group, block)
             states, log_sum = _flash(query, key, value)
@@ -87,7 +88,8 @@ def _merge_questions(group: _Group, of_lines: list[Tensor]) -> list[Tensor]:
     """Merge the question's results into those of the lines; return the log-sum-exp of classes and merged blocks."""
     log_sum = of_lines[0].new_zeros(len(group.output), group.heads)
     for lines, of_class in zip(group.plan.classes, of_lines, strict=True):
-        log_sum.index_copy_(0, lines.query_target, of_class.transpose(1, 2).flatten(0, 1))
+        if not lines.question:
+            log_sum.index_copy_(0, lines.query_target, of_class.transpose(1, 2).flatten(0, 1))
     for block in group.plan.merged:
         query, key, value, target = _dense_views(group, block)
         states, of_question = _flash(query, key, value)
@@ -97,8 +99,10 @@ def _merge_questions(group: _Group, of_lines: list[Tensor]) -> list[Tensor]:
         target.copy_(target * kept + states * taken)
         of_table.copy_(both)
     classes = [
-        log_sum.index_select(0, lines.query_index).view(lines.lines, lines.queries, -1).transpose(1, 2)
-        for lines in group.plan.classes
+        of_class
+        if lines.question
+        else log_sum.index_select(0, lines.query_index).view(lines.lines, lines.queries, -1).transpose(1, 2)
+        for lines, of_class in zip(group.plan.classes, of_lines, strict=True)
     ]
     blocks = [log_sum[None, block.query_start : block.query_end].transpose(1, 2) for block in group.plan.merged]
     return [part.contiguous() for part in (*classes, *blocks)]
@@ -138,7 +142,7 @@ def _backward_lines(group: _Group, grad: _Group, log_sums: Iterator[Tensor], pla
         grad.qkv.index_copy_(0, lines.query_target, rows.to(grad.qkv.dtype))
         if lines.question:
             rows = torch.cat([grad_key[:, question], grad_value[:, question]], 2)
-            of_question[..., width:].index_add_(0, lines.document, rows.to(of_question.dtype))
+            of_question[:, : lines.question, width:].index_add_(0, lines.document, rows.to(of_question.dtype))
     return of_question.flatten(0, 1).to(grad.qkv.dtype)
 
 

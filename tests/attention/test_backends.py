@@ -32,7 +32,7 @@ FLEX_KERNEL = flex.kernel
 
 
 def plan_of(batch, kinds, backend):
-    return ragged_plan(batch, kinds, long_question=1) if backend == MERGED else build_plan(batch, kinds, backend)
+    return ragged_plan(batch, kinds, apart=True) if backend == MERGED else build_plan(batch, kinds, backend)
 
 
 @pytest.fixture(autouse=True, scope="module")
