@@ -22,7 +22,7 @@ from mate_cli.bench.pairs import COUNTED_HEADS, full_pairs, needed_pairs
 from mate_cli.bench.point import Point, documents, packed
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.shipped import conf_folder
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.models.configuration import MateConfig

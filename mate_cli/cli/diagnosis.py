@@ -28,9 +28,9 @@ from mate_cli.cli.inputs import missing_inputs
 from mate_cli.config import schema
 from mate_cli.config.catalogue import default_options
 from mate_cli.config.commands import ROOTS
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import problems, unknown_name
-from mate_cli.config.shipped import conf_folder
 from mate_cli.config.task import settle_schedule
 
 Setting = tuple[str, Any]

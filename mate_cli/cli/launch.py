@@ -23,7 +23,7 @@ from mate_cli.cli.diagnosis import diagnose, typed
 from mate_cli.cli.experiment import add_sweep
 from mate_cli.cli.overrides import Arguments, joined, quote, split, unquote
 from mate_cli.config.commands import ROOTS
-from mate_cli.config.shipped import conf_folder
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.user_folder import config_dir_flag
 from mate_cli.system.errors import UserError, report
 from mate_cli.system.stopping import SWEPT, stop_with_parent

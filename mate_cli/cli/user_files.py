@@ -23,9 +23,9 @@ from mate_cli.config.bench import SuiteConfig
 from mate_cli.config.catalogue import option_content
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.model import BackboneConfig, ModelConfig
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import unknown_name
-from mate_cli.config.shipped import conf_folder
 from mate_cli.config.task import TaskConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.config.user_folder import FLAG, GROUPS, option_files, user_folder

@@ -10,8 +10,8 @@ import yaml
 from omegaconf import OmegaConf
 
 from mate_cli.config.model import BackboneConfig, ModelConfig
+from mate_cli.config.paths import conf_folder, shipped_folder
 from mate_cli.config.plain import to_plain
-from mate_cli.config.shipped import conf_folder, shipped_folder
 from mate_cli.config.task import ScheduleConfig
 from mate_cli.config.user_folder import option_files
 from mate_cli.system.errors import UserError

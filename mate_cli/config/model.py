@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import yaml
 from omegaconf import MISSING
 
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.rules import key
-from mate_cli.config.shipped import conf_folder
 
 ATTENTION_BACKENDS = ("eager", "dense", "ragged", "blocks", "varlen", "flex", "bucketed")
 BACKENDS = ("auto", "autotune", *ATTENTION_BACKENDS)

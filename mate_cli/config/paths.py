@@ -1,4 +1,4 @@
-"""Where things are written: a group of keys that most commands have."""
+"""Folders: those of the shipped YAML files, and those that are written to, a group of keys of most commands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mate_cli.config.rules import key
+
+
+def conf_folder() -> Path:
+    return shipped_folder("conf")
+
+
+def shipped_folder(name: str) -> Path:
+    """A folder of shipped YAML files: inside the package (wheel) or beside it (checkout)."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
 
 
 @dataclass

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mate_cli.config.shipped import conf_folder
+from mate_cli.config.paths import conf_folder
 from mate_cli.system.errors import UserError
 
 FLAG, VARIABLE = "--config-dir", "MATE_CONFIG_DIR"

@@ -13,8 +13,8 @@ from mate_cli.bench.run import with_names
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.bench import BenchConfig
 from mate_cli.config.catalogue import options
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.rules import problems
-from mate_cli.config.shipped import conf_folder
 
 SUITES = [option.name for option in options("suite")]
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from mate_cli.cli.main import main
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.plain import to_plain
-from mate_cli.config.shipped import conf_folder
 from mate_cli.runs.folder import load_run_config
 from mate_cli.system.errors import UserError
 from tests.config.test_config import train_config

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from mate_cli.cli.diagnosis import register_schemas, typed
-from mate_cli.config import schema, shipped
+from mate_cli.config import paths, schema
 from mate_cli.config.catalogue import options
 from mate_cli.config.commands import ROOTS
 from mate_cli.config.model import BENCH_HEADS, AttentionConfig
-from mate_cli.config.paths import PathsConfig, cache_folder
+from mate_cli.config.paths import PathsConfig, cache_folder, conf_folder
 from mate_cli.config.plain import to_plain
 from mate_cli.config.rules import problems, unknown_name
-from mate_cli.config.shipped import conf_folder
 from mate_cli.config.sweep import LAUNCHERS
 from mate_cli.config.task import TaskConfig, active_schedule
 from mate_cli.config.train import LoggerConfig, TrainConfig
@@ -280,7 +279,7 @@ def test_the_cache_folder_is_the_key_then_the_variable_then_home(monkeypatch: py
 
 def test_conf_is_found_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mate_cli").mkdir()
-    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "mate_cli" / "config" / "shipped.py"))
+    monkeypatch.setattr(paths, "__file__", str(tmp_path / "mate_cli" / "config" / "paths.py"))
     assert conf_folder() == tmp_path / "conf"
     (tmp_path / "mate_cli" / "conf").mkdir()
     assert conf_folder() == tmp_path / "mate_cli" / "conf"

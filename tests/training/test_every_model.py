@@ -13,8 +13,7 @@ from rich.console import Console
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.catalogue import options
 from mate_cli.config.model import BENCH_HEADS
-from mate_cli.config.paths import PathsConfig
-from mate_cli.config.shipped import conf_folder
+from mate_cli.config.paths import PathsConfig, conf_folder
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of

@@ -13,9 +13,8 @@ from mate_cli.cli.diagnosis import diagnose
 from mate_cli.cli.experiment import add_sweep
 from mate_cli.cli.overrides import Arguments
 from mate_cli.config.catalogue import options
-from mate_cli.config.paths import PathsConfig
+from mate_cli.config.paths import PathsConfig, conf_folder
 from mate_cli.config.plain import to_plain
-from mate_cli.config.shipped import conf_folder
 from mate_cli.config.task import TaskConfig, active_schedule
 from mate_cli.runs.folder import load_run_config
 from mate_cli.runs.identity import settings_in_use

@@ -15,7 +15,7 @@ from mate_cli.cli.sweep import process
 from mate_cli.cli.sweep.jobs import Ending
 from mate_cli.cli.sweep.starters import _ending
 from mate_cli.config.catalogue import options
-from mate_cli.config.shipped import conf_folder
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.sweep import LAUNCHERS
 
 
