@@ -20,7 +20,7 @@ from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD, Product, sparse_
 from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
 from mate_cli.bench.point import Point, packed
 from mate_cli.config.bench import DTYPES as DTYPE_NAMES
-from mate_cli.config.catalogue import model_options
+from mate_cli.config.catalogue import typed_options
 from mate_cli.config.choices import one_for_each
 from mate_cli.config.model import AttentionConfig, ModelConfig
 from mate_cli.config.rules import unknown_name
@@ -193,7 +193,7 @@ REFERENCES: dict[str, Contender] = {
 
 def contenders() -> dict[str, Contender]:
     """Return all contenders by name: references, options of ``conf/model``, variants without one."""
-    options = model_options()
+    options = typed_options("model", ModelConfig)
     without = set(VARIANTS) - {option.heads for option in options.values()}
     options |= {name: ModelConfig(name=name, heads=name) for name in sorted(without)}
     return REFERENCES | {name: Model(option) for name, option in options.items()}

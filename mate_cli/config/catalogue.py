@@ -9,7 +9,6 @@ from typing import Any, TypeVar, cast
 import yaml
 from omegaconf import OmegaConf
 
-from mate_cli.config.model import BackboneConfig, ModelConfig
 from mate_cli.config.paths import conf_folder, shipped_folder
 from mate_cli.config.plain import to_plain
 from mate_cli.config.task import ScheduleConfig
@@ -58,17 +57,8 @@ def schedules(task: str = "*") -> list[Option]:
     ]
 
 
-def model_options() -> dict[str, ModelConfig]:
-    """The options of the group ``model`` by name, each as a command would receive it."""
-    return _typed_options("model", ModelConfig)
-
-
-def backbone_options() -> dict[str, BackboneConfig]:
-    """The options of the group ``backbone`` by name, each as a command would receive it."""
-    return _typed_options("backbone", BackboneConfig)
-
-
-def _typed_options(group: str, schema: type[_T]) -> dict[str, _T]:
+def typed_options(group: str, schema: type[_T]) -> dict[str, _T]:
+    """The options of a group by name, each as a command would receive it: an object of the class ``schema``."""
     names = [file.stem for file in option_files(group)]
     merged = {name: OmegaConf.merge(OmegaConf.structured(schema), option_content(group, name)) for name in names}
     return {name: cast(_T, OmegaConf.to_object(option)) for name, option in merged.items()}

@@ -15,7 +15,8 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from mate_cli.config.catalogue import backbone_options
+from mate_cli.config.catalogue import typed_options
+from mate_cli.config.model import BackboneConfig
 from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, weight_files, written_whole
 from mate_cli.models.configuration import read_config
 from mate_cli.models.model import MatePreTrainedModel
@@ -101,7 +102,7 @@ def backbones_at_hand() -> list[str]:
 
     files = ("model.safetensors", "pytorch_model.bin")
     packages, cached = [], []
-    for name, backbone in backbone_options().items():
+    for name, backbone in typed_options("backbone", BackboneConfig).items():
         if backbone.source == "package" and importlib.util.find_spec(str(backbone.package)):
             packages.append(name)
         paths = [try_to_load_from_cache(backbone.hub_id, file) for file in files] if backbone.hub_id else []

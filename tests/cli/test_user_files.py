@@ -14,7 +14,8 @@ from mate_cli.cli.completion import candidates
 from mate_cli.cli.diagnosis import composing, typed
 from mate_cli.cli.main import main
 from mate_cli.cli.user_files import SCHEMAS, check_user_files
-from mate_cli.config.catalogue import model_options
+from mate_cli.config.catalogue import typed_options
+from mate_cli.config.model import ModelConfig
 from mate_cli.config.task import active_schedule
 from mate_cli.config.user_folder import GROUPS, VARIABLE, config_dir
 from mate_cli.system.errors import UserError
@@ -138,9 +139,9 @@ def test_names_of_the_users_own_are_completed_and_near_ones_named(
 
 def test_a_model_of_the_users_own_is_benched(write: Write) -> None:
     with config_dir(str(write(FILES))):
-        assert model_options()["rows_first"].row_ratio == 0.75
-        assert model_options()["rows_first"].heads == "mate"
-    assert "rows_first" not in model_options()
+        assert typed_options("model", ModelConfig)["rows_first"].row_ratio == 0.75
+        assert typed_options("model", ModelConfig)["rows_first"].heads == "mate"
+    assert "rows_first" not in typed_options("model", ModelConfig)
 
 
 def test_every_group_is_checked_against_its_keys() -> None:
