@@ -14,6 +14,7 @@ from torch import Tensor
 
 from mate_cli.attention.backends import attend, build_plan
 from mate_cli.attention.dropout import Dropout, draw_dropout
+from mate_cli.attention.native.build import is_loadable
 from mate_cli.attention.pattern import Pattern
 from mate_cli.attention.plan import Layout, Plan
 from mate_cli.system.files import write_json
@@ -61,7 +62,10 @@ def candidates(trial: Trial) -> list[str]:
     if trial.device == "cuda":
         half = trial.dtype in (torch.bfloat16, torch.float16)
         return ["dense", "flex", *(["varlen"] if half and by_line and not trial.dropout else [])]
-    return ["dense", *(["ragged", "blocks"] if by_line else [])]
+    if not by_line:
+        return ["dense"]
+    has_native = trial.device == "cpu" and is_loadable(trial.dtype, trial.head_dim)
+    return ["dense", *(["native"] if has_native else []), "ragged", "blocks"]
 
 
 def measure(trial: Trial) -> dict[str, float]:

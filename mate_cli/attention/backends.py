@@ -16,6 +16,8 @@ from mate_cli.attention.dropout import Dropout
 from mate_cli.attention.eager import EagerPlan, attend_eager
 from mate_cli.attention.flex import attend_flex, flex_plan
 from mate_cli.attention.lines import ragged_cost, ragged_plan
+from mate_cli.attention.native.attend import attend_native
+from mate_cli.attention.native.plan import native_plan
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, document_plan
 from mate_cli.attention.ragged import attend_ragged
@@ -32,6 +34,7 @@ class Backend(NamedTuple):
         attend: computes with a plan: ``attend(qkv, plan, pattern)``, followed by ``dropout`` if ``has_dropout``.
         has_dropout: it can drop attention probabilities.
         needs_gpu: it runs on CUDA alone.
+        needs_cpu: it runs on CPUs alone.
         fixed_shapes: the sizes of a plan follow from ``Layout.shape`` alone if there is one.
     """
 
@@ -39,6 +42,7 @@ class Backend(NamedTuple):
     attend: Callable[..., Tensor]
     has_dropout: bool = False
     needs_gpu: bool = False
+    needs_cpu: bool = False
     fixed_shapes: bool = False
 
 
@@ -52,7 +56,8 @@ BACKENDS = one_for_each(
     {
         "eager": Backend(lambda layout, _: document_plan(EagerPlan, layout), attend_eager, True, fixed_shapes=True),
         "dense": Backend(lambda layout, _: document_plan(DensePlan, layout), attend_dense, True, fixed_shapes=True),
-        "ragged": Backend(ragged_plan, attend_ragged, True),
+        "native": Backend(native_plan, attend_native, True, needs_cpu=True),
+        "ragged": Backend(ragged_plan, attend_ragged, True, needs_cpu=True),
         "blocks": Backend(blocks_plan, attend_blocks, True, fixed_shapes=True),
         "varlen": Backend(varlen_plan, attend_varlen, needs_gpu=True),
         "flex": Backend(flex_plan, attend_flex, True, needs_gpu=True),
@@ -76,6 +81,7 @@ class PatternPlanner:
         buckets: global size and radius of ``bucketed``.
         low_precision: whether the model computes in bf16 or fp16, which ``varlen`` needs.
         dropout: whether attention probabilities are dropped, which ``varlen`` cannot.
+        native: whether ``auto`` may take ``native``: its kernel is loaded. Known before loader workers get the planner.
     """
 
     kinds: tuple[Kind, ...]
@@ -84,11 +90,13 @@ class PatternPlanner:
     buckets: Buckets = PAPER_BUCKETS
     low_precision: bool = False
     dropout: bool = False
+    native: bool = False
 
     def __call__(self, layout: Layout) -> Plan:
         name = self.backend
         if name == "auto":
-            name = fastest_backend(layout, self.kinds, self.device, self.low_precision and not self.dropout)
+            low_precision = self.low_precision and not self.dropout
+            name = fastest_backend(layout, self.kinds, self.device, low_precision, self.native)
         if name == "bucketed":
             return bucketed_plan(layout, self.kinds, self.buckets)
         return BACKENDS[name].plan(layout, self.kinds)
@@ -121,12 +129,14 @@ def attend(qkv: Tensor, plan: Any, pattern: Pattern, dropout: Dropout | None = N
     return backend.attend(qkv, plan, pattern)
 
 
-def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str, low_precision: bool = False) -> str:
+def fastest_backend(
+    layout: Layout, kinds: tuple[Kind, ...], device: str, low_precision: bool = False, native: bool = False
+) -> str:
     """Name the exact backend that should be fastest for the documents and lines of a batch.
 
-    CPU: ``ragged`` if lines are short compared with the documents, else ``dense`` (measured). XLA compiles for each
-    shape: ``blocks``. CUDA: from ``_CUDA_LONG`` tokens per document ``varlen`` in low precision and ``flex`` in fp32,
-    else ``dense`` (an estimate, not measured).
+    CPU: ``native`` if its kernel works here, else ``ragged`` if lines are short compared with the documents, else
+    ``dense`` (measured). XLA compiles for each shape: ``blocks``. CUDA: from ``_CUDA_LONG`` tokens per document
+    ``varlen`` in low precision and ``flex`` in fp32, else ``dense`` (an estimate, not measured).
     """
     if device == "xla" and "row_or_column" not in kinds:
         return "blocks"
@@ -135,6 +145,8 @@ def fastest_backend(layout: Layout, kinds: tuple[Kind, ...], device: str, low_pr
         return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
     if device != "cpu" or "row_or_column" in kinds:
         return "dense"
+    if native:
+        return "native"
     dense_cost = int((tokens**2).sum() + _DENSE_TOKEN_COST * tokens.sum())
     costs = [dense_cost if kind == "full" else ragged_cost(layout, kind) for kind in kinds]
     return "ragged" if np.mean(costs) <= dense_cost else "dense"

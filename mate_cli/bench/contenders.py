@@ -96,9 +96,9 @@ class Model:
     def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
         layout, config = packed(tables), self._mate_config(point)
         buckets = Buckets(self.config.bucketed.global_size, self.config.bucketed.radius)
+        planner = make_planner(config, self.config.attention.backend, point.device, buckets)
         started = time.perf_counter()
-        plan = make_planner(config, self.config.attention.backend, point.device, buckets)(layout)
-        plan = plan.to(point.device)
+        plan = planner(layout).to(point.device)
         seconds = time.perf_counter() - started
         states = _states(point, len(layout.document))
         kept = _kept_bytes(plan.backend, config, point) * full_pairs(layout)

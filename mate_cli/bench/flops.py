@@ -18,6 +18,7 @@ from mate_cli.attention import Plan
 from mate_cli.attention.global_local import GlobalLocalPlan
 from mate_cli.attention.linformer import LinformerPlan
 from mate_cli.attention.lsh import BASE, MAX_DIGITS, LshPlan
+from mate_cli.attention.native.attend import counting_flops
 from mate_cli.attention.relative import RelativePlan
 from mate_cli.attention.table_etc import LABELS, TableEtcPlan
 from mate_cli.bench.point import Point
@@ -52,10 +53,10 @@ def peak_rate(point: Point) -> float | None:
 
 
 def counted_flops(call: Callable[[], None]) -> int:
-    """Count the FLOPs of a call's matrix products by PyTorch's counter."""
-    with FlopCounterMode(display=False, custom_mapping=_CPU_KERNELS) as counter:
+    """Count the FLOPs of a call's matrix products by PyTorch's counter, which does not see the kernel of ``native``."""
+    with FlopCounterMode(display=False, custom_mapping=_CPU_KERNELS) as counter, counting_flops() as of_native:
         call()
-    return int(counter.get_total_flops())
+    return int(counter.get_total_flops()) + sum(of_native)
 
 
 def _forward(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:

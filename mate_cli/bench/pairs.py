@@ -11,6 +11,7 @@ from mate_cli.attention.blocks import BlocksPlan
 from mate_cli.attention.bucketed import BucketedPlan
 from mate_cli.attention.flex import BLOCK, FlexPlan
 from mate_cli.attention.lines import RaggedPlan
+from mate_cli.attention.native.plan import NativePlan
 from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import DocumentPlan
 from mate_cli.attention.varlen import VarlenPlan
@@ -69,6 +70,11 @@ def _(plan: DocumentPlan, kind: Kind, layout: Layout) -> int:
 @_of_kind.register
 def _(plan: VarlenPlan, kind: Kind, layout: Layout) -> int:
     return kind_pairs(kind, layout)
+
+
+@_of_kind.register
+def _(plan: NativePlan, kind: Kind, layout: Layout) -> int:
+    return plan.groups[plan.kinds.index(kind)].pairs
 
 
 @_of_kind.register

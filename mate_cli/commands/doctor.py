@@ -21,6 +21,7 @@ from mate_cli.system.errors import UserError
 GIGABYTE = 2**30
 PYTHON_RANGE = ((3, 11), (3, 14))
 SMALL_MEMORY, SMALL_DISK = 4, 5  # GiB; `mate train` on the sample task needs less, HybridQA about as much
+_HEAD_DIM = 16  # of the attention that is computed on trial
 
 
 @dataclass(frozen=True)
@@ -129,16 +130,32 @@ def minilm_weights() -> Finding:
     return Finding(f"version {version}") if version else Finding("not installed", install_command("minilm"))
 
 
+def native_attention() -> Finding:
+    """Compiled attention (model.attention.backend=native)."""
+    import torch
+
+    from mate_cli.attention.native.build import library, why_not
+
+    kernel = torch.float32, _HEAD_DIM
+    if problem := why_not(*kernel):
+        return Finding(f"{problem}; slower backends do its work", "install a C++ compiler, such as g++")
+    built = library(*kernel)
+    return Finding(f"{built.compiler}; {built.instructions}; {built.folder or 'the cache folder cannot keep it'}")
+
+
 def attention_backends() -> Finding:
     """Attention backends, largest difference from eager."""
     import torch
 
     from mate_cli.attention import BACKENDS, attend, build_plan, mate_pattern
     from mate_cli.attention.generated import table_layout
+    from mate_cli.attention.native.build import why_not
 
     pattern, layout = mate_pattern(heads=4), table_layout("square", tokens=64)
-    qkv = torch.randn(len(layout.row), 3 * 4 * 16, generator=torch.Generator().manual_seed(0))
+    qkv = torch.randn(len(layout.row), 3 * 4 * _HEAD_DIM, generator=torch.Generator().manual_seed(0))
     here = [name for name, backend in BACKENDS.items() if not backend.needs_gpu]
+    if why_not(torch.float32, _HEAD_DIM):
+        here.remove("native")
     states = {name: attend(qkv, build_plan(layout, pattern.kinds, name), pattern) for name in here}
     differences = {name: float((states[name] - states["eager"]).abs().max()) for name in states}
     wrong = [name for name, difference in differences.items() if not difference < 1e-4]
@@ -147,7 +164,16 @@ def attention_backends() -> Finding:
     return Finding(detail, mend, True)
 
 
-CHECKS: tuple[Check, ...] = (python_version, libraries, devices, memory, cache, minilm_weights, attention_backends)
+CHECKS: tuple[Check, ...] = (
+    python_version,
+    libraries,
+    devices,
+    memory,
+    cache,
+    minilm_weights,
+    native_attention,
+    attention_backends,
+)
 
 
 def _writable(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from omegaconf import MISSING
 from mate_cli.config.paths import conf_folder
 from mate_cli.config.rules import key
 
-ATTENTION_BACKENDS = ("eager", "dense", "ragged", "blocks", "varlen", "flex", "bucketed")
+ATTENTION_BACKENDS = ("eager", "dense", "native", "ragged", "blocks", "varlen", "flex", "bucketed")
 BACKENDS = ("auto", "autotune", *ATTENTION_BACKENDS)
 TRAINED_HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
 # Sparse models that know nothing of tables: compared in speed and memory, never trained.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from torch import nn
 
 from mate_cli.attention import BACKENDS, PAPER_BUCKETS, Buckets, PatternPlanner, Planner
 from mate_cli.attention.global_local import GlobalLocalPlanner
 from mate_cli.attention.linformer import LinformerPlanner
 from mate_cli.attention.lsh import LshPlanner
+from mate_cli.attention.native.build import check_loadable, is_loadable
 from mate_cli.attention.relative import relative_plan
 from mate_cli.attention.table_etc import TableEtcPlanner
 from mate_cli.config.choices import one_for_each
@@ -76,8 +78,10 @@ def make_planner(
 ) -> Planner:
     """Make the planner of a model's attention; ``PatternPlanner`` explains the arguments and alone uses the last five.
 
+    Builds the kernel of ``native`` where that is chosen or may be.
+
     Raises:
-        UserError: the backend cannot run on the device.
+        UserError: the backend cannot run on the device, or here.
     """
     planner = VARIANTS[config.heads].planner
     if planner is not None:
@@ -86,4 +90,11 @@ def make_planner(
         raise UserError(f"model.attention.backend={backend} needs a GPU, and the device is {device}; take auto")
     if device == "xla" and backend in BACKENDS and not BACKENDS[backend].fixed_shapes:
         raise UserError(f"model.attention.backend={backend} makes XLA compile again for each batch; take auto")
-    return PatternPlanner(config.pattern().kinds, backend, device, buckets, low_precision, dropout)
+    if device != "cpu" and backend in BACKENDS and BACKENDS[backend].needs_cpu:
+        raise UserError(f"model.attention.backend={backend} needs a CPU, and the device is {device}; take auto")
+    kinds = config.pattern().kinds
+    kernel = (torch.bfloat16 if low_precision else torch.float32, config.hidden_size // config.num_attention_heads)
+    if backend == "native":
+        check_loadable(*kernel)
+    native = backend == "auto" and device == "cpu" and "row_or_column" not in kinds and is_loadable(*kernel)
+    return PatternPlanner(kinds, backend, device, buckets, low_precision, dropout, native)

@@ -21,7 +21,7 @@ def test_doctor_finds_this_environment_in_order(capsys: pytest.CaptureFixture[st
     assert dict(states()) | {"memory": "ok", "cache": "ok"} == {check.__name__: "ok" for check in doctor.CHECKS}
     assert main(["doctor"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
-    assert len(lines) == len(doctor.CHECKS) == 7
+    assert len(lines) == len(doctor.CHECKS) == 8
     for line, check in zip(lines, doctor.CHECKS, strict=True):
         assert f" {(check.__doc__ or '').split(chr(10))[0].rstrip('.')}: " in line
 
@@ -36,7 +36,7 @@ def test_doctor_says_how_to_get_what_is_missing(
     assert "'torch>=2.9'" in libraries.mend
     assert "pytest" not in libraries.mend  # extras are not required
     assert main(["doctor"]) == 1
-    assert "error: 1 of 7 checks are broken" in capsys.readouterr().err
+    assert "error: 1 of 8 checks are broken" in capsys.readouterr().err
 
 
 def test_doctor_tells_an_old_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,141 @@
+"""Attention by the compiled kernel: forward, backward, and what the kernel is told."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mate_cli.attention.dropout import Dropout
+from mate_cli.attention.kernel import at_least_float
+from mate_cli.attention.native.build import STORAGE, Library, library
+from mate_cli.attention.native.plan import NativeGroup, NativePlan
+from mate_cli.attention.pattern import Pattern
+
+_counts: ContextVar[list[int] | None] = ContextVar("counts", default=None)
+
+
+@contextmanager
+def counting_flops() -> Iterator[list[int]]:
+    """Collect the FLOPs of the matrix products of each call of the kernel."""
+    counts: list[int] = []
+    token = _counts.set(counts)
+    try:
+        yield counts
+    finally:
+        _counts.reset(token)
+
+
+def attend_native(qkv: Tensor, plan: NativePlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
+    """See ``attend``; bf16 and fp16 are computed in fp32.
+
+    Raises:
+        KernelUnavailable: the kernel cannot be built or loaded.
+    """
+    if qkv.dtype not in STORAGE:  # fp16
+        return attend_native(qkv.float(), plan, pattern, dropout).to(qkv.dtype)
+    kernel = _Kernel(library(qkv.dtype, qkv.shape[1] // (3 * pattern.heads)), plan, pattern, dropout)
+    return _NativeAttention.apply(qkv.contiguous(), kernel)
+
+
+class _NativeAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, qkv: Tensor, kernel: _Kernel) -> Tensor:
+        output = qkv.new_empty(kernel.plan.tokens, qkv.shape[1] // 3)
+        log_sums = qkv.new_empty(kernel.pattern.heads, kernel.plan.tokens, dtype=at_least_float(qkv))
+        kernel.call("mate_forward", qkv, output, log_sums)
+        ctx.kernel = kernel
+        ctx.save_for_backward(qkv, output, log_sums)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        qkv, output, log_sums = ctx.saved_tensors
+        grad, sums = torch.empty_like(qkv), log_sums.new_empty(ctx.kernel.sums)
+        ctx.kernel.call("mate_backward", qkv, output, gradients[0].contiguous(), log_sums, grad, sums)
+        return grad, None
+
+
+class _KernelGroup(ctypes.Structure):
+    """``Group`` of ``kernel.cpp``."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("order", "documents", "lines", "chunks")),
+        *((name, ctypes.c_int32) for name in ("num_documents", "num_chunks", "num_sums", "heads")),
+    ]
+
+
+class _KernelBatch(ctypes.Structure):
+    """``Batch`` of ``kernel.cpp``."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("groups", "padding", "query_words", "key_words")),
+        ("tokens", ctypes.c_int64),
+        *((name, ctypes.c_int32) for name in ("num_groups", "num_padding", "heads", "head_dim", "threads")),
+        ("drop_below", ctypes.c_int32),
+        ("kept", ctypes.c_double),
+    ]
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A library and all that it is told of a batch but the tensors."""
+
+    library: Library
+    plan: NativePlan
+    pattern: Pattern
+    dropout: Dropout | None
+
+    @property
+    def sums(self) -> tuple[int, int]:
+        """Shape of the space that ``mate_backward`` needs for sums."""
+        return sum(plan.sums * heads for plan, heads in self._groups()), 3 * self.library.width
+
+    def call(self, function: str, qkv: Tensor, *others: Tensor) -> None:
+        """Call a function of the library; the tensors are contiguous."""
+        groups = [_structure(plan, heads) for plan, heads in self._groups()]
+        array = (_KernelGroup * len(groups))(*groups)
+        batch = _KernelBatch(
+            groups=ctypes.addressof(array),
+            padding=self.plan.padding.data_ptr(),
+            tokens=self.plan.tokens,
+            num_groups=len(groups),
+            num_padding=len(self.plan.padding),
+            heads=self.pattern.heads,
+            head_dim=qkv.shape[1] // (3 * self.pattern.heads),
+            threads=torch.get_num_threads(),
+        )
+        if self.dropout is not None:
+            query, key = self.dropout.query.contiguous(), self.dropout.key.contiguous()
+            batch.query_words, batch.key_words = query.data_ptr(), key.data_ptr()
+            batch.drop_below, batch.kept = self.dropout.threshold, 1 - self.dropout.rate
+        if (counts := _counts.get()) is not None:
+            products = {"mate_forward": 2, "mate_backward": 5}[function]
+            pairs = sum(plan.pairs * heads for plan, heads in self._groups())
+            counts.append(2 * products * pairs * batch.head_dim)
+        compute = getattr(self.library.functions, function)
+        compute(ctypes.byref(batch), *(tensor.data_ptr() for tensor in (qkv, *others)))
+
+    def _groups(self) -> list[tuple[NativeGroup, int]]:
+        """Return the plan and the number of heads of each head group."""
+        own = self.pattern.groups
+        return [(self.plan.groups[self.plan.kinds.index(group.kind)], group.heads) for group in own]
+
+
+def _structure(plan: NativeGroup, heads: int) -> _KernelGroup:
+    return _KernelGroup(
+        order=plan.order.data_ptr(),
+        documents=plan.documents.data_ptr(),
+        lines=plan.lines.data_ptr(),
+        chunks=plan.chunks.data_ptr(),
+        num_documents=len(plan.documents),
+        num_chunks=len(plan.chunks),
+        num_sums=plan.sums,
+        heads=heads,
+    )

@@ -1,0 +1,148 @@
+"""The library of the kernel: compiled once for this machine, kept in the cache folder, loaded with ``ctypes``."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import sys
+import tempfile
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from mate_cli.attention.native.compiler import Compiler, KernelUnavailable, find_compiler, processor
+from mate_cli.config.paths import PathsConfig, cache_folder
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import in_turn, replacing, write_text
+from mate_cli.system.ranks import is_first_rank
+
+STORAGE = {torch.float32: "float", torch.float64: "double", torch.bfloat16: "BFloat16"}
+"""Dtypes of the tensors that a library can take, and their names in the kernel."""
+
+_SOURCE = Path(__file__).with_name("kernel.cpp")
+_FILE, _HASH = "kernel.so", "hash"
+_WIDTH_MULTIPLE = 16  # the kernel's rows are whole vectors, whatever the processor
+_warned: list[str] = []  # problems of this process
+
+
+class Library(NamedTuple):
+    """A loaded library.
+
+    Attributes:
+        functions: ``mate_forward`` and ``mate_backward`` of ``kernel.cpp``.
+        width: numbers in a row of the kernel: ``head_dim``, rounded up.
+        instructions: the vector instructions that it uses.
+        compiler: name and version of what made it.
+        folder: where it lies; None if the cache folder cannot keep it.
+    """
+
+    functions: ctypes.CDLL
+    width: int
+    instructions: str
+    compiler: str
+    folder: Path | None
+
+
+def is_loadable(dtype: torch.dtype, head_dim: int) -> bool:
+    """Say whether the kernel works here, building it if need be; if it does not, print why, once in a process."""
+    problem = why_not(dtype, head_dim)
+    if problem is not None:
+        _warn(problem)
+    return problem is None
+
+
+def check_loadable(dtype: torch.dtype, head_dim: int) -> None:
+    """Build and load the kernel.
+
+    Raises:
+        UserError: it does not work here.
+    """
+    if problem := why_not(dtype, head_dim):
+        raise UserError(f"model.attention.backend=native does not work here: {problem}; take auto")
+
+
+@cache
+def why_not(dtype: torch.dtype, head_dim: int) -> str | None:
+    """Return the reason why the kernel does not work here, None if it does, after building it if need be."""
+    try:
+        library(dtype, head_dim)
+    except KernelUnavailable as error:
+        return str(error)
+    return None
+
+
+def _warn(problem: str) -> None:
+    if not _warned and is_first_rank():
+        print(f"warning: attention takes a slower backend than native: {problem}", file=sys.stderr)
+    _warned.append(problem)
+
+
+def library(dtype: torch.dtype, head_dim: int) -> Library:
+    """Return the library for tensors of a dtype of ``STORAGE`` and heads of a width; built at first use.
+
+    Raises:
+        KernelUnavailable: it cannot be built or loaded.
+    """
+    return _library(STORAGE[dtype], -(-head_dim // _WIDTH_MULTIPLE) * _WIDTH_MULTIPLE)
+
+
+@cache
+def _library(storage: str, width: int) -> Library:
+    compiler = find_compiler()
+    macros = (f"-DSTORAGE={storage}", f"-DHEAD_DIM={width}")
+    parts = (_SOURCE.read_text(encoding="utf-8"), *compiler.command, compiler.version, processor(), *macros)
+    name = f"{storage}-{width}-{sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
+    folder = cache_folder(PathsConfig()) / "native" / name
+    try:
+        functions, kept = _from_cache(folder, compiler, macros), folder
+    except OSError:  # the folder cannot be written, or what lies in it cannot be run
+        functions, kept = _built_aside(compiler, macros), None
+    for function, tensors in ((functions.mate_forward, 3), (functions.mate_backward, 6)):
+        function.argtypes, function.restype = [ctypes.c_void_p] * (1 + tensors), None
+    functions.mate_instructions.restype = ctypes.c_char_p
+    return Library(functions, width, functions.mate_instructions().decode(), compiler.version, kept)
+
+
+def _from_cache(folder: Path, compiler: Compiler, macros: tuple[str, ...]) -> ctypes.CDLL:
+    """Load a library from its folder in the cache; build it if it is not there or has been spoilt.
+
+    Raises:
+        KernelUnavailable: it cannot be built.
+        OSError: the cache cannot be used.
+    """
+    path = folder / _FILE
+    if not _is_whole(folder):
+        with in_turn(folder.with_name(f"{folder.name}.lock")):
+            if not _is_whole(folder):  # no other process has built it while this one waited
+                shutil.rmtree(folder, ignore_errors=True)  # what a killed process or a bad disk left
+                folder.mkdir(exist_ok=True)
+                with replacing(path) as temporary:
+                    compiler.build(_SOURCE, macros, temporary)
+                write_text(folder / _HASH, _hash(path))
+    return ctypes.CDLL(str(path))
+
+
+def _is_whole(folder: Path) -> bool:
+    """Compare a library with its hash: to load one that was cut short can end the process."""
+    try:
+        return (folder / _HASH).read_bytes() == _hash(folder / _FILE).encode()
+    except OSError:
+        return False
+
+
+def _hash(file: Path) -> str:
+    return sha256(file.read_bytes()).hexdigest()
+
+
+def _built_aside(compiler: Compiler, macros: tuple[str, ...]) -> ctypes.CDLL:
+    """Build and load a library for this process alone; its file is removed at once."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / _FILE
+            compiler.build(_SOURCE, macros, path)
+            return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise KernelUnavailable(f"the compiled attention kernel cannot be loaded ({error})") from error

@@ -1,0 +1,133 @@
+"""Plans of ``native``: tokens in the order of lines, and chunks of lines that are one task each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mate_cli.attention.pattern import Kind
+from mate_cli.attention.plan import Layout, Plan, ranks, run_lengths, run_starts
+from mate_cli.system.errors import UserError
+
+# Pairs of a query and a key, of one head, in a chunk: large enough to be worth a task, small enough to share out. It
+# must not depend on the number of threads, or the sums of gradients would.
+_CHUNK = 1 << 17
+
+
+class NativeGroup(NamedTuple):
+    """What heads of one kind see. Places are places in ``order``; the rows are structures of ``kernel.cpp``.
+
+    Attributes:
+        order: int32 ``[real tokens]``, by document; in a document the question first, then line by line.
+        documents: int32 ``[documents, 5]``: begin; end of the question; end; first of its rows of sums; chunks.
+        lines: int32 ``[lines, 2]``: begin, end.
+        chunks: int32 ``[chunks, 4]``: document; first line; end of the lines; number within the document.
+        sums: rows of sums: for each chunk one for each token of the question.
+        pairs: pairs of a query and a key that a head computes.
+    """
+
+    order: Tensor
+    documents: Tensor
+    lines: Tensor
+    chunks: Tensor
+    sums: int
+    pairs: int
+
+
+@dataclass(frozen=True)
+class NativePlan(Plan):
+    """
+    Attributes:
+        kinds, groups: kinds of head and what they see.
+        padding: int32, tokens of no document.
+    """
+
+    backend: ClassVar[str] = "native"
+    kinds: tuple[Kind, ...]
+    groups: tuple[NativeGroup, ...]
+    padding: Tensor
+
+
+def native_plan(layout: Layout, kinds: tuple[Kind, ...]) -> NativePlan:
+    """Plan every kind of head.
+
+    Raises:
+        UserError: a kind is ``row_or_column``.
+    """
+    spans = layout.spans()
+    groups = {kind: _group(kind, layout, spans) for kind in set(kinds)}
+    padding = _int32(np.flatnonzero(layout.document < 0))
+    return NativePlan(len(layout.document), kinds, tuple(groups[kind] for kind in kinds), padding)
+
+
+def _group(kind: Kind, layout: Layout, spans: np.ndarray) -> NativeGroup:
+    tokens = np.flatnonzero(layout.document >= 0)
+    document = np.repeat(np.arange(len(spans)), spans[:, 1] - spans[:, 0])
+    line = _line_numbers(kind, layout)[tokens]
+    by_line = np.lexsort((line, document))
+    document, line = document[by_line], line[by_line]
+
+    end = np.cumsum(spans[:, 1] - spans[:, 0])
+    begin = end - (spans[:, 1] - spans[:, 0])
+    question = np.bincount(document[line < 0], minlength=len(spans))
+    starts = run_starts(document, line)
+    lines = np.stack([starts, starts + run_lengths(starts, len(line))], axis=1)[line[starts] >= 0]
+    chunks = _chunks(lines, document[lines[:, 0]], question)
+
+    parts = np.bincount(chunks[:, 0], minlength=len(spans))
+    sums = parts * question
+    documents = np.stack([begin, begin + question, end, np.cumsum(sums) - sums, parts], axis=1)
+    length = lines[:, 1] - lines[:, 0]
+    pairs = (length * (length + question[document[lines[:, 0]]])).sum() + (question * (end - begin)).sum()
+    return NativeGroup(
+        order=_int32(tokens[by_line]),
+        documents=_int32(documents),
+        lines=_int32(lines),
+        chunks=_int32(chunks),
+        sums=int(sums.sum()),
+        pairs=int(pairs),
+    )
+
+
+def _line_numbers(kind: Kind, layout: Layout) -> np.ndarray:
+    """Return the line of each token, ``[tokens]``: -1 in the question; the whole document is line 0 for ``full``."""
+    if kind == "full":
+        return np.zeros(len(layout.document), np.int64)
+    if kind not in ("row", "column"):
+        raise UserError(f"model.attention.backend=native cannot do {kind!r} heads; take dense")
+    return np.where(layout.segment == 0, -1, layout.row if kind == "row" else layout.column)
+
+
+def _chunks(lines: np.ndarray, document: np.ndarray, question: np.ndarray) -> np.ndarray:
+    """Cut the lines of each document into runs of about ``_CHUNK`` pairs; a question alone is a chunk too.
+
+    Args:
+        lines: ``[lines, 2]``.
+        document: ``[lines]``, document of each line, rising.
+        question: ``[documents]``, tokens of each question.
+
+    Returns:
+        int64 ``[chunks, 4]``, see ``NativeGroup``.
+    """
+    length = lines[:, 1] - lines[:, 0]
+    pairs = length * (length + 2 * question[document])  # the line's queries, and the question's
+    before = np.cumsum(pairs) - pairs
+    first_line = np.searchsorted(document, document)
+    starts = run_starts(document, (before - before[first_line]) // _CHUNK)
+    owner = document[starts]
+    chunks = np.stack([owner, starts, starts + run_lengths(starts, len(lines)), _rank_in_runs(owner)], axis=1)
+    alone = np.setdiff1d(np.arange(len(question)), owner)
+    return np.concatenate([chunks, np.stack([alone, *np.zeros((3, len(alone)), np.int64)], axis=1)])
+
+
+def _rank_in_runs(values: np.ndarray) -> np.ndarray:
+    """Return the place of each value within its run of equal values."""
+    return ranks(run_lengths(run_starts(values), len(values)))
+
+
+def _int32(array: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array, np.int32))
