@@ -120,7 +120,7 @@ def attend_dropping(
 ) -> tuple[Tensor, Tensor]:
     """Compute attention with dropout of the probabilities and, for merging, the log of the softmax's sum.
 
-    The backward pass computes the probabilities again instead of keeping them.
+    The backward pass computes the probabilities again instead of keeping them, except on XLA.
 
     Args:
         query, key, value: ``[blocks, heads, n, head_dim]``; mask: as of ``attend_block``.
@@ -129,6 +129,8 @@ def attend_dropping(
     Returns:
         ``[blocks, heads, queries, head_dim]`` of the same dtype; ``[blocks, heads, queries]``, at least fp32 on a CPU.
     """
+    if query.device.type == "xla":  # which PyTorch's checkpoint does not know
+        return _attend_dropping(query, key, value, mask, dropout)
     results: tuple[Tensor, Tensor] = checkpoint(
         _attend_dropping, query, key, value, mask, dropout, use_reentrant=False, preserve_rng_state=False
     )

@@ -103,7 +103,7 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         if emulates_bf16(devices):
             console.print(
                 "warning: this processor has no bf16 instructions, so bf16 takes several times as long as 32 bits; "
-                "use hardware=cpu or hardware.precision='32-true'"
+                "use hardware=cpu"
             )
         try:
             _fit(setup, console)
