@@ -29,7 +29,13 @@ class SentenceRanker:
     def __init__(self, passages: Mapping[str, str]) -> None:
         self.by_link = sentences_by_link(passages)
         self.sentences = [sentence for sentences in self.by_link.values() for sentence in sentences]
-        self._vectorizer, self._vectors = _fit(self.sentences)
+        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+
+        self._vectorizer: Any = TfidfVectorizer(ngram_range=(1, 2), min_df=1, max_df=0.9)
+        try:
+            self._vectors = self._vectorizer.fit_transform(self.sentences)
+        except ValueError:  # one sentence, or no term survives max_df
+            self._vectorizer = None
 
     def scores(self, questions: Sequence[str]) -> np.ndarray:
         """Return float64 ``[questions, sentences]``; all 1 without a fit."""
@@ -76,17 +82,6 @@ def expand(table: Table, by_link: Mapping[str, list[str]], chosen: Sequence[str]
 
 def _additions(cell: Cell, added: Mapping[str, str]) -> list[str]:
     return [added[link] for link in dict.fromkeys(cell.links) if link in added] if added else []
-
-
-def _fit(sentences: list[str]) -> tuple[Any, Any]:
-    """Return the vectorizer and the sentences' vectors, or None twice if there is no term to rank by."""
-    from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
-
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=1, max_df=0.9)
-    try:
-        return vectorizer, vectorizer.fit_transform(sentences)
-    except ValueError:  # one sentence, or no term survives max_df
-        return None, None
 
 
 def histogram_row(table: Table) -> list[str]:

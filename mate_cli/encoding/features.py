@@ -6,18 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mate_cli.config.task import INPUTS, PRUNINGS, Input, Pruning
+from mate_cli.config.task import Input, Pruning
 from mate_cli.system.errors import UserError
 
-TOKEN_TYPES = (
-    "segment",
-    "column",
-    "row",
-    "prev_label",
-    "column_rank",
-    "inv_column_rank",
-    "numeric_relation",
-)
+TOKEN_TYPES = ("segment", "column", "row", "prev_label", "column_rank", "inv_column_rank", "numeric_relation")
 """The token types in the order of TAPAS's embedding tables (docs/notes.md, note 4)."""
 
 
@@ -55,10 +47,6 @@ class EncodingOptions:
     def __post_init__(self) -> None:
         if self.max_tokens < 3 or (self.sentences or 0) < 0 or self.max_positions < 1:
             raise UserError(f"encoding needs max_tokens >= 3, sentences >= 0, max_positions >= 1: {self}")
-        if self.input not in INPUTS:
-            raise UserError(f"input={self.input!r} is unknown; choose one of {', '.join(INPUTS)}")
-        if self.prune not in PRUNINGS:
-            raise UserError(f"prune={self.prune!r} is unknown; choose one of {', '.join(PRUNINGS)}")
         if not self.reset_positions and self.max_tokens > self.max_positions:
             raise UserError(
                 f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,19 @@ from rich.console import Console
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.masked_example import MaskingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream, ShardedCorpus
 from mate_cli.encoding.source import BlankedSource, DataSource, SplitSource
-from mate_cli.inference.conversations import predict_conversations
+from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.predictor import Predictor
 from mate_cli.kinds.kind import Evaluation
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.metrics.baselines import Unigram
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
-from mate_cli.tables.table import Example
+from mate_cli.tables.table import Coordinate, Example
+from mate_cli.tasks.table_qa import TableAnswer
 from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.splits import data_source, open_split
 
@@ -82,8 +86,23 @@ class EvaluatedRun:
         predictions = self._predictor.predict_rows(HeldOut(*self._corpus))
         return {str(number): prediction for number, prediction in enumerate(predictions)}
 
-    def converse(self) -> dict[str, Any]:
-        return predict_conversations(self.folder, self.config, self.hardware, self.asked)
+    def converse(self) -> dict[str, TableAnswer]:
+        """Predict all first questions of conversations, then all second ones with the answers to the first, and so on.
+
+        This is SQA's official setting, "sequence" in the release (docs/notes.md, note 33). A question whose predecessor
+        is missing or did not fit gets no previous answer.
+        """
+        predictor, tokenizer = self._predictor, CellTokenizer(self.folder.best_model)
+        answers: dict[str, TableAnswer] = {}
+        cells: dict[tuple[str, int], tuple[Coordinate, ...]] = {}  # by conversation and position in it
+        by_position = attrgetter("position")
+        for _, questions in groupby(sorted(self.asked.read().examples, key=by_position), key=by_position):
+            turns = [replace(e, previous=cells.get((e.conversation, e.position - 1), ())) for e in questions]
+            place = {example.id: (example.conversation, example.position) for example in turns}
+            for answer in predictor.predict_rows(rows_that_fit(turns, tokenizer, predictor.options)):
+                assert isinstance(answer, TableAnswer)
+                answers[answer.id], cells[place[answer.id]] = answer, answer.cells
+        return answers
 
     def unigram(self) -> Unigram:
         learned = MaskedStream(*self._corpus, self.config.seed)

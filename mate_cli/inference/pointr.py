@@ -65,11 +65,7 @@ def top_cells(prediction: CellPrediction, top: int) -> list[tuple[Coordinate, fl
 
 
 def read_cells(
-    pipeline: Pipeline,
-    examples: Sequence[Example],
-    selection: Selection,
-    hardware: HardwareConfig,
-    console: Console,
+    pipeline: Pipeline, examples: Sequence[Example], selection: Selection, hardware: HardwareConfig, console: Console
 ) -> dict[str, tuple[ReadCell, ...]]:
     """Read the selected cells; question id -> cells with their spans, for every question."""
     reading = {

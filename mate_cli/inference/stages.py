@@ -82,11 +82,7 @@ def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_to
 
 
 def open_pipeline(
-    selector: str,
-    reader: str,
-    paths: PathsConfig,
-    untrained: Sequence[str] = SELECTORS,
-    max_tokens: int | None = None,
+    selector: str, reader: str, paths: PathsConfig, untrained: Sequence[str] = SELECTORS, max_tokens: int | None = None
 ) -> Pipeline:
     """Open the two stages and check that they fit together.
 

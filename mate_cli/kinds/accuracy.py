@@ -1,4 +1,4 @@
-"""Accuracies of a model and of baselines without training: plain data, a table, a summary line."""
+"""Accuracies of a model and of baselines without training, from 0 to 1: plain data, tables and lines in per cent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.table import Table as RichTable
 
 from mate_cli.kinds.kind import Groups, Report, Right
-from mate_cli.metrics.shares import lead_text, percent, share_text
 from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
 
 
@@ -30,7 +30,10 @@ def accuracy_record(model: Right, baselines: Mapping[str, Right], groups: Groups
             name: {measure: float(np.mean(right)) for measure, right in baseline.items()}
             for name, baseline in baselines.items()
         },
-        "lead": {name: _lead(name, model, baselines, groups) for name in model},
+        "lead": {
+            name: lead_record(right, {other: baseline[name] for other, baseline in baselines.items()}, groups.get(name))
+            for name, right in model.items()
+        },
     }
 
 
@@ -105,7 +108,33 @@ def group_rows(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
             yield from ((f"    {name}", group) for name, group in groups.items())
 
 
-def _lead(measure: str, model: Right, baselines: Mapping[str, Right], groups: Groups) -> dict[str, Any]:
-    best = max(baselines, key=lambda name: float(np.mean(baselines[name][measure])))
-    lead = paired_bootstrap(model[measure], baselines[best][measure], groups.get(measure))
-    return {"over": best, **asdict(lead)}
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def percent_interval(low: float, high: float) -> str:
+    return f"{percent(low)} to {percent(high)}"
+
+
+def share_text(share: Mapping[str, float]) -> str:
+    """A share with its interval; ``share`` is an ``Interval`` as plain data."""
+    return f"{percent(share['mean'])} (95% interval {percent_interval(share['low'], share['high'])})"
+
+
+def lead_text(lead: Mapping[str, Any]) -> str:
+    """A difference from the baseline ``over`` in words; ``mean``, ``low`` and ``high`` are of the difference."""
+    side = "above" if lead["mean"] >= 0 else "below"
+    interval = percent_interval(lead["low"], lead["high"])
+    return f"{percent(abs(lead['mean']))} points {side} {lead['over']} (difference {interval})"
+
+
+def lead_record(
+    model: ArrayLike, baselines: Mapping[str, ArrayLike], groups: ArrayLike | None = None
+) -> dict[str, Any]:
+    """Return the model's score minus that of the best baseline, question by question, with its 95% interval.
+
+    Args:
+        model, baselines: score of each question, ``[questions]``; groups: as in ``bootstrap``.
+    """
+    best = max(baselines, key=lambda name: float(np.mean(baselines[name])))
+    return {"over": best, **asdict(paired_bootstrap(model, baselines[best], groups))}

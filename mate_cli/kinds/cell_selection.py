@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from mate_cli.kinds.accuracy import grouped_table
+from mate_cli.kinds.accuracy import grouped_table, lead_record, lead_text, share_text
 from mate_cli.kinds.kind import HubCard, QuestionAnswering, Report, TaskKind
 from mate_cli.metrics.baselines import expected_random_hits, tfidf_cell_ranking, tfidf_sentence_ranking
 from mate_cli.metrics.cell_selection import KS, example_places, score
-from mate_cli.metrics.shares import lead_text, share_text
-from mate_cli.metrics.statistics import mean_interval, paired_bootstrap
+from mate_cli.metrics.statistics import mean_interval
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.tables.table import Coordinate, Example, Table
 from mate_cli.tasks.cell_selection import CellPrediction, CellSelection
@@ -41,23 +38,22 @@ class CellEvaluation:
 def score_record(examples: Sequence[Example], model: Mapping[str, Sequence[Coordinate]]) -> dict[str, Any]:
     """Scores of a model and of rankings without training, as plain data (docs/notes.md, note 36).
 
-    ``lead`` is the model's Hits@1 minus that of the best baseline, question by question, with its 95% interval.
+    ``lead`` is ``lead_record`` of Hits@1.
     """
     answered = [example for example in examples if example.answers is not None]
     if not answered:
         return {"questions": 0}
     baselines = {"TF-IDF cell": tfidf_cell_ranking(examples), "TF-IDF sentence": tfidf_sentence_ranking(examples)}
-    places = {name: example_places(answered, ranking) for name, ranking in {"model": model, **baselines}.items()}
-    best = max(baselines, key=lambda name: float(np.mean(places[name] < 1)))
+    first_is_right = example_places(answered, model) < 1
     return {
         "questions": len(answered),
         "model": score(examples, model),
-        "hits@1_interval": asdict(mean_interval(places["model"] < 1)),
+        "hits@1_interval": asdict(mean_interval(first_is_right)),
         "baselines": {
             "random": {f"hits@{k}": share for k, share in expected_random_hits(examples).items()},
             **{name: score(examples, ranking)["all"] for name, ranking in baselines.items()},
         },
-        "lead": {"over": best, **asdict(paired_bootstrap(places["model"] < 1, places[best] < 1))},
+        "lead": lead_record(first_is_right, {name: example_places(answered, r) < 1 for name, r in baselines.items()}),
     }
 
 

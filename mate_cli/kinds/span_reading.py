@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.accuracy import grouped_table
+from mate_cli.kinds.accuracy import grouped_table, percent, share_text
 from mate_cli.kinds.kind import HubCard, Report, TaskKind
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.metrics.hybridqa import exact_match, f1
-from mate_cli.metrics.shares import percent, share_text
 from mate_cli.metrics.statistics import mean_interval
 from mate_cli.models.span_reading import MateForSpanReading
 from mate_cli.tables.reading import TrainingCells, question_id

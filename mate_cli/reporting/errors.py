@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,26 +51,21 @@ def miss_table(errors: Errors) -> RichTable | None:
 
 def blame_table(errors: Errors) -> RichTable:
     """The stages at fault, with their shares of the sample."""
-    counts, total = Counter(answer.blamed for answer in errors.sample), len(errors.sample)
-    rows = [
-        [stage, meaning, str(counts[stage]), _percent(counts[stage], total)]
-        for stage, meaning in BLAMED.items()
-        if errors.read or not stage.startswith("reader")
-    ]
-    title = f"to blame: {total} of {errors.wrong} wrong answers"
-    return terminal_table(["stage", "what happened", "number", "share"], rows, _TEXTS, title=title)
+    shown = {stage: text for stage, text in BLAMED.items() if errors.read or not stage.startswith("reader")}
+    title = f"to blame: {len(errors.sample)} of {errors.wrong} wrong answers"
+    return _share_table("stage", shown, Counter(answer.blamed for answer in errors.sample), title)
 
 
 def mistake_table(errors: TableErrors) -> RichTable:
     """The mistakes in answers to questions on tables alone, with their shares of the sample."""
-    counts, total = Counter(answer.mistake for answer in errors.sample), len(errors.sample)
-    rows = [
-        [mistake, meaning, str(counts[mistake]), _percent(counts[mistake], total)]
-        for mistake, meaning in MISTAKES.items()
-        if counts[mistake]
-    ]
-    title = f"wrong: {total} of {errors.wrong} wrong answers to {errors.questions} questions"
-    return terminal_table(["mistake", "what happened", "number", "share"], rows, _TEXTS, title=title)
+    counts = Counter(answer.mistake for answer in errors.sample)
+    title = f"wrong: {len(errors.sample)} of {errors.wrong} wrong answers to {errors.questions} questions"
+    return _share_table("mistake", {name: text for name, text in MISTAKES.items() if counts[name]}, counts, title)
+
+
+def _share_table(name: str, meanings: Mapping[Any, str], counts: Counter[Any], title: str) -> RichTable:
+    rows = [[key, text, str(counts[key]), _percent(counts[key], counts.total())] for key, text in meanings.items()]
+    return terminal_table([name, "what happened", "number", "share"], rows, _TEXTS, title=title)
 
 
 def write_errors(errors: Errors, folder: Path, title: str) -> None:

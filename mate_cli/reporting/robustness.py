@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.robustness import LengthBin, Robustness, Sensitivity
-from mate_cli.metrics.shares import percent, percent_interval
+from mate_cli.kinds.accuracy import percent, percent_interval
 from mate_cli.metrics.statistics import Interval
 from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, write_analysis
 

@@ -73,11 +73,7 @@ def candidates_of(batch: Batch) -> dict[str, set[Coordinate]]:
 
 
 def cell_loss(
-    cell_logits: Tensor,
-    cell_document: Tensor,
-    is_candidate: Tensor,
-    documents: int,
-    objective: Objective = "mml",
+    cell_logits: Tensor, cell_document: Tensor, is_candidate: Tensor, documents: int, objective: Objective = "mml"
 ) -> tuple[Tensor, Tensor]:
     """Cross-entropy of a softmax over the body cells of each input with a target distribution over its candidates.
 

@@ -143,10 +143,7 @@ class TaskModule(pl.LightningModule):
             self._stream_losses = 0
 
     def configure_gradient_clipping(
-        self,
-        optimizer: Any,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
+        self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None
     ) -> None:
         """Compute the norm of the gradients and clip them; Lightning's own clipping refuses fused optimizers.
 

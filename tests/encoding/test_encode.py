@@ -245,7 +245,7 @@ def test_answer_must_stand_in_one_cell(tokenizer: CellTokenizer) -> None:
     assert not encode([example], tokenizer, EncodingOptions())[0].answer_in_input
 
 
-@pytest.mark.parametrize("values", [{"max_tokens": 2}, {"sentences": -1}, {"max_positions": 0}, {"input": "text"}])
+@pytest.mark.parametrize("values", [{"max_tokens": 2}, {"sentences": -1}, {"max_positions": 0}])
 def test_options_out_of_range(values: dict[str, object]) -> None:
     with pytest.raises(UserError):
         EncodingOptions(**values)  # type: ignore[arg-type]

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from mate_cli.commands import train as command
-from mate_cli.kinds.accuracy import group_rows, grouped_table
+from mate_cli.kinds.accuracy import group_rows, grouped_table, lead_text
 from mate_cli.kinds.cell_selection import HITS as COLUMNS
 from mate_cli.kinds.kind import Report
 from mate_cli.kinds.span_reading import MEASURES
-from mate_cli.metrics.shares import lead_text
 from tests.config.test_config import train_config
 
 HITS = {"questions": 3, "hits@1": 0.5, "hits@3": 0.5, "hits@5": 0.5}
