@@ -60,7 +60,6 @@ def open_cache(
 
     Args:
         tokenizer_folder: has the vocabulary of the backbone.
-        processes: number of processes to encode with; the result does not depend on it.
         console: shows progress; None shows none.
 
     Raises:

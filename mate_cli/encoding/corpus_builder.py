@@ -53,9 +53,7 @@ def build_shards(
     processes: int = 1,
     advance: Callable[[ShardRecord, bool, int], None] = lambda record, is_new, shards: None,
 ) -> Manifest:
-    """Make the missing shards, each of a portion of the corpus, then the manifest.
-
-    Memory holds at most one portion per process.
+    """Make the missing shards, each of a portion of the corpus, then the manifest; hold one portion per process.
 
     Args:
         advance: called for each shard with its record, whether it was made now, and the number of all shards.

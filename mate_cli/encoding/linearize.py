@@ -61,17 +61,13 @@ def linearize(
 
 
 def pieces_per_cell(word_start: np.ndarray, budget: int) -> int:
-    """Return the largest k such that the words that start before piece k of their cells fit the budget.
+    """Return the largest k such that the words that start before piece k of their cells fit ``budget`` pieces.
 
     Uniform truncation (paper section 4.1; docs/notes.md, note 3). Words stay whole, so a cell may keep more than k
-    pieces; for k >= 1 every cell keeps its first word.
+    pieces. 0 if not even the first word of each cell fits; one more than the largest word start keeps everything.
 
     Args:
         word_start: ``[pieces]``, start of the piece's word, counted in pieces within its cell.
-        budget: number of pieces to keep at most.
-
-    Returns:
-        k, at most one more than the largest word start, which keeps everything; 0 if the first words do not fit.
     """
     cost = np.cumsum(np.bincount(word_start))  # cost[k - 1]: pieces kept at k
     return int(np.searchsorted(cost, budget, side="right"))

@@ -34,12 +34,11 @@ class EncodingReport:
     """Counts over a split.
 
     Attributes:
-        questions: all questions; missing_tables: those without a table, which are left out.
+        missing_tables: questions without a table, which are left out.
         encoded: rows of the cache; left_out: id -> reason, for examples that do not fit at one word per cell.
         cut: examples that lost words or columns; tokens_cut: tokens that they lost in total.
-        pruned: examples that lost columns; answer_pruned: examples that lost all candidate cells with them, or one cell
-            of an answer of several.
-        max_tokens: the limit; fits: examples that fit it uncut.
+        pruned: examples that lost columns; answer_pruned: that lost their answer with them.
+        fits: examples that fit ``max_tokens`` uncut.
         with_candidate: encoded examples with a candidate cell; answer_in_input: those that keep an answer in it.
         mean_length: mean tokens of an encoded example; full_length: percentile -> tokens before the cut.
     """

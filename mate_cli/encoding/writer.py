@@ -63,13 +63,10 @@ def write_rows(
     processes: int,
     advance: Callable[[int], None],
 ) -> list[ExampleReport]:
-    """Encode examples and write their rows, sorted by table id, and within a table in their order.
+    """Encode examples and write their rows, sorted by table id; return the report of each, in that order.
 
     Args:
         advance: called with the number of examples just done.
-
-    Returns:
-        the report of each example, in the order of the rows.
 
     Raises:
         UserError: a process was killed.

@@ -26,25 +26,17 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
     Args:
         trained: the configuration of the run that answered; of two stages, the reader's.
     """
-    doubts = [_data_doubt(trained), _probability_doubt(record), _computation_doubt(trained, record)]
-    return [doubt for doubt in doubts if doubt is not None]
-
-
-def _data_doubt(trained: TrainConfig) -> str | None:
-    if trained.task.format != "sample":
-        return None
-    return (
-        "this model was trained on the generated sample and knows only that; "
-        "mate train task=own data_dir=FOLDER trains on your questions"
-    )
-
-
-def _probability_doubt(record: Mapping[str, Any]) -> str | None:
+    doubts = []
+    if trained.task.format == "sample":
+        doubts.append(
+            "this model was trained on the generated sample and knows only that; "
+            "mate train task=own data_dir=FOLDER trains on your questions"
+        )
     probability = _probability(record)
-    limit = _LIKELY_VERDICT if "probability" in record else _LIKELY
-    if probability is None or probability >= limit:
-        return None
-    return f"low probability ({probability:.2f}): the answer may well be wrong"
+    if probability is not None and probability < (_LIKELY_VERDICT if "probability" in record else _LIKELY):
+        doubts.append(f"low probability ({probability:.2f}): the answer may well be wrong")
+    computation = _computation_doubt(trained, record)
+    return doubts if computation is None else [*doubts, computation]
 
 
 def _probability(record: Mapping[str, Any]) -> float | None:

@@ -1,8 +1,7 @@
 """PointR (paper section 4): a selector points to cells, a reader reads an answer in them.
 
-The reader sees the same part of the input as the selector. A selector trained with ``task.input=table`` or
-``passages`` gives baselines like Table-Only and Passage-Only of Chen et al. (2020); theirs are other systems with the
-same limits, so their published results are no target. Three selectors need no training:
+The reader sees the same part of the input as the selector: ``task.input=table`` and ``passages`` give baselines with
+the limits of Table-Only and Passage-Only of Chen et al. (2020). Three selectors need no training:
 
 - ``oracle``: every cell that holds the answer; the reader's most confident span wins. The score of the reader behind a
   perfect selector

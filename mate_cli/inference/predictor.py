@@ -64,7 +64,7 @@ class Predictor:
             self.devices.device_type,
             self.devices.low_precision,
             widest_shape(hardware.micro_batch, self.options.max_tokens) if is_fixed else None,
-            most_masked(config.task, self.options.max_tokens) if is_fixed else 0,
+            most_masked(config.task, self.options.max_tokens),
         )
 
     def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:

@@ -87,8 +87,7 @@ def open_pipeline(
     """Open the two stages and check that they fit together.
 
     Args:
-        untrained: the names of selectors without a run.
-        max_tokens: of the selector's inputs, instead of those in training.
+        untrained: the names of selectors without a run; max_tokens: of the selector, as in ``open_stage``.
 
     Raises:
         UserError: a run does not exist, has another role or no model, or the two were trained on different data.

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 from rich.table import Table as RichTable
 
 from mate_cli.kinds.kind import Groups, Report, Right
@@ -128,13 +128,11 @@ def lead_text(lead: Mapping[str, Any]) -> str:
     return f"{percent(abs(lead['mean']))} points {side} {lead['over']} (difference {interval})"
 
 
-def lead_record(
-    model: ArrayLike, baselines: Mapping[str, ArrayLike], groups: ArrayLike | None = None
-) -> dict[str, Any]:
-    """Return the model's score minus that of the best baseline, question by question, with its 95% interval.
+def lead_record(model: NDArray[np.bool_], baselines: Right, groups: NDArray[np.int64] | None = None) -> dict[str, Any]:
+    """Return the model's accuracy minus that of the best baseline, question by question, with its 95% interval.
 
     Args:
-        model, baselines: score of each question, ``[questions]``; groups: as in ``bootstrap``.
+        model, baselines: correctness of each question, bool ``[questions]``; groups: as in ``bootstrap``.
     """
     best = max(baselines, key=lambda name: float(np.mean(baselines[name])))
     return {"over": best, **asdict(paired_bootstrap(model, baselines[best], groups))}

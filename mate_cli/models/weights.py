@@ -114,11 +114,8 @@ def backbones_at_hand() -> list[str]:
 def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
     """Fill ``model`` in place with the tensors of a checkpoint that it has too.
 
-    Tensors are matched by name, heads as well: a head continues from another task, as in the release, and a head that
-    the checkpoint lacks is new.
-
-    BERT's two segment rows become the first two of TAPAS's segment table, so that question and table start as
-    sentences A and B. Two more steps make tables readable to a BERT that has seen none:
+    Tensors are matched by name: a head continues from another task, as in the release. BERT's two segment rows become
+    the first two of TAPAS's segment table. Two more steps make tables readable to a BERT that has seen none:
 
     - Type tables that the checkpoint lacks start at zero. With the release's normal distribution the six of them are
       noise as large as the word embeddings of a small model.

@@ -69,7 +69,7 @@ def _share_table(name: str, meanings: Mapping[Any, str], counts: Counter[Any], t
 
 
 def write_errors(errors: Errors, folder: Path, title: str) -> None:
-    """Write ``errors.jsonl`` and ``errors.html``.
+    """Write ``errors.jsonl``, a sheet to annotate, and ``errors.html``.
 
     Raises:
         UserError: the folder cannot be written, or holds a sheet that somebody has filled in.
@@ -80,11 +80,7 @@ def write_errors(errors: Errors, folder: Path, title: str) -> None:
 
 
 def write_table_errors(errors: TableErrors, folder: Path) -> None:
-    """Write ``errors.jsonl``.
-
-    Raises:
-        UserError: the folder cannot be written, or holds a sheet that somebody has filled in.
-    """
+    """Write ``errors.jsonl`` alone, as ``write_errors``."""
     with written_to(folder):
         _write_sheet(folder / "errors.jsonl", map(_table_sheet_line, errors.sample))
 

@@ -126,7 +126,7 @@ class TableQA(Task):
             Verdict(
                 answer.id,
                 1.0,
-                _selects(answer, candidates[answer.id])
+                (answer.aggregation == NONE.name and answer.cells != () and {*answer.cells} == candidates[answer.id])
                 or (self.weak is not None and math.isclose(_result(answer, numbers), value, rel_tol=1e-6)),
             )
             for answer, numbers, value in zip(predictions, values, batch.answer_value.tolist(), strict=True)
@@ -236,10 +236,6 @@ def _values_of(batch: Batch) -> list[dict[Coordinate, float]]:
     for document, row, column, value in zip(*(part.tolist() for part in parts), strict=True):
         values[document][row, column] = value
     return values
-
-
-def _selects(answer: TableAnswer, candidates: set[Coordinate]) -> bool:
-    return answer.aggregation == NONE.name and bool(answer.cells) and set(answer.cells) == candidates
 
 
 def _result(answer: TableAnswer, value: Mapping[Coordinate, float]) -> float:

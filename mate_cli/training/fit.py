@@ -145,7 +145,7 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
         backend = tuned_backend(config, model.config, rows.train, devices)
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)
     shape = shape_of((rows.train, rows.dev), micro_batch, options.max_tokens) if on_xla else None
-    masked = most_masked(config.task, options.max_tokens) if on_xla else 0
+    masked = most_masked(config.task, options.max_tokens)
     collator = collator_for(
         model.config, config.model, backend, devices.device_type, devices.low_precision, shape, masked
     )

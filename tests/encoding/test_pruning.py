@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +16,6 @@ from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import ARRAYS, Encoded, EncodingOptions, Features
 from mate_cli.encoding.report import outcome_of, summarise
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Example, Table
 from tests.encoding.test_cache import Source, make_examples
 from tests.encoding.test_encode import examples
@@ -171,8 +169,3 @@ def test_it_makes_another_cache(tokenizer: CellTokenizer, tmp_path: Path) -> Non
     source = Source(tmp_path / "none", make_examples())  # type: ignore[arg-type]
     keys = {cache_key(source, tokenizer, EncodingOptions(prune=name)) for name in ("none", "hem")}  # type: ignore[arg-type]
     assert len(keys) == 2
-
-
-def test_another_name_is_refused() -> None:
-    with pytest.raises(UserError, match="prune='dot' is unknown; choose one of none, hem"):
-        EncodingOptions(prune="dot")  # type: ignore[arg-type]

@@ -87,11 +87,11 @@ def test_a_submission_against_something_else_is_one_line(mate, runs, capsys, pre
 
 def test_each_question_is_told_what_was_answered_before(mate, runs, monkeypatch):
     """A model that always chooses the last cell: every second question of a conversation is told of that one."""
-    from mate_cli.inference import conversations
+    from mate_cli.inference import evaluate
 
     told = {}
 
-    class Stub(conversations.Predictor):
+    class Stub(evaluate.Predictor):
         def predict(self, batches):
             answers = []
             for batch in batches:
@@ -104,7 +104,7 @@ def test_each_question_is_told_what_was_answered_before(mate, runs, monkeypatch)
                     answers.append(TableAnswer(name, (cell,), (0.9,)))
             return answers
 
-    monkeypatch.setattr(conversations, "Predictor", Stub)
+    monkeypatch.setattr(evaluate, "Predictor", Stub)
     assert mate("evaluate", f"run={runs['sqa']}", "hardware=cpu") == 0
     assert told == {"s-1-0_0": set(), "s-1-0_1": {(1, 1)}, "s-1-0_3": set(), "s-1-1_0": set()}
 
