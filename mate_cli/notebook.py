@@ -41,7 +41,7 @@ class LoadedRun:
     @property
     def model(self) -> MatePreTrainedModel:
         """The model in evaluation mode, a PyTorch module whose parameters have TAPAS's names."""
-        return self.predictor.module.model
+        return self.predictor.model
 
     def answer(
         self, question: str, table: pd.DataFrame | Table, before: Sequence[str] = (), top: int = 5

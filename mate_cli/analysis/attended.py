@@ -23,8 +23,8 @@ from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import make_planner
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
-from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers, resolve_devices
+from mate_cli.training.loader import batch_loader
 from mate_cli.training.splits import data_source, encoding_options, open_split
 from mate_cli.training.starting_model import encoding_model, starting_model
 
@@ -96,7 +96,7 @@ def open_attended(config: AnalyzeConfig, console: Console) -> Attended:
 def _run_model(config: AnalyzeConfig, trained: TrainConfig) -> tuple[str, Path, MatePreTrainedModel]:
     _check_flow(trained.model, f"run={config.run}: model={trained.model.name}")
     folder = RunFolder(Path(str(config.run)))
-    return folder.path.resolve().name, folder.best_model, Predictor(folder, trained, config.hardware).module.model
+    return folder.path.resolve().name, folder.best_model, Predictor(folder, trained, config.hardware).model
 
 
 def _backbone_model(config: AnalyzeConfig, console: Console) -> tuple[str, Path, MatePreTrainedModel]:

@@ -107,7 +107,7 @@ class EvaluatedRun:
     def unigram(self) -> Unigram:
         learned = MaskedStream(*self._corpus, self.config.seed)
         targets = (learned[place]["target"] for place in range(min(len(learned), _COUNTED)))
-        return Unigram.of(targets, self._predictor.module.model.config.vocab_size)
+        return Unigram.of(targets, self._predictor.model.config.vocab_size)
 
     @cached_property
     def _predictor(self) -> Predictor:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pytorch_lightning as pl
 import torch
 
 from mate_cli.attention import widest_shape
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -22,13 +22,9 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import check_fixed, collator_for, inference_backend, most_masked
-from mate_cli.training.data import batch_loader
 from mate_cli.training.devices import loader_workers, resolve_devices
-from mate_cli.training.module import TaskModule, quieten_lightning
+from mate_cli.training.loader import batch_loader
 from mate_cli.training.splits import encoding_options
-
-if TYPE_CHECKING:
-    from torch.utils.data import DataLoader
 
 
 class Predictor:
@@ -52,7 +48,7 @@ class Predictor:
             raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
         task, model = task_of(config), load_model(folder.best_model, kind_of(config.task).model, config.model.heads)
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
-        self.module = TaskModule(model, task)
+        self.task, self.model = task, model
         self.options = encoding_options(config, task, model.config)
         is_fixed = one_shape and self.devices.device_type == "xla"
         if is_fixed:
@@ -67,22 +63,17 @@ class Predictor:
             most_masked(config.task, self.options.max_tokens),
         )
 
-    def predict(self, batches: DataLoader[Any]) -> Sequence[Prediction]:
+    def predict(self, batches: Iterable[Batch]) -> list[Prediction]:
         """Predict each example of the batches, in order."""
-        quieten_lightning()
-        trainer = pl.Trainer(
-            **self.devices.trainer_arguments(),
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            default_root_dir=self.folder.path,
-        )
-        self.module.predictions.clear()
-        trainer.predict(self.module, batches, return_predictions=False)
-        return self.module.predictions
+        device = self.devices.device_type
+        torch.nn.Module.to(self.model, device).eval()
+        predictions: list[Prediction] = []
+        with torch.inference_mode(), torch.autocast(device, torch.bfloat16, enabled=self.devices.low_precision):
+            for batch in batches:
+                predictions += self.task.predict(self.model, batch.to(device))
+        return predictions
 
-    def predict_rows(self, rows: Any) -> Sequence[Prediction]:
+    def predict_rows(self, rows: Any) -> list[Prediction]:
         """Predict encoded rows, with the micro-batch of the hardware profile."""
         workers = loader_workers(self.hardware)
         return self.predict(batch_loader(rows, self.collator, workers, batch_size=self.hardware.micro_batch))
@@ -98,8 +89,7 @@ class Answerer(Predictor):
     def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
         super().__init__(folder, trained, hardware, one_shape=False)
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
-        self.tokenizer.check_fits(self.module.model.config.vocab_size)
-        self.module.to(self.devices.device_type).eval()
+        self.tokenizer.check_fits(self.model.config.vocab_size)
 
     def answer(self, example: Example) -> Prediction:
         """Predict one example.
@@ -110,15 +100,12 @@ class Answerer(Predictor):
         (encoded,) = encode([example], self.tokenizer, self.options)
         if isinstance(encoded.outcome, TooLarge):
             raise UserError(self._too_large(encoded.outcome, encoded.full_length))
-        device = self.devices.device_type
-        batch = self.collator([row_of(example, encoded)]).to(device)
-        with torch.inference_mode(), torch.autocast(device, torch.bfloat16, enabled=self.devices.low_precision):
-            (prediction,) = self.module.predict(batch)
+        (prediction,) = self.predict([self.collator([row_of(example, encoded)])])
         return prediction
 
     def _too_large(self, outcome: TooLarge, needed: int) -> str:
         """The message for a table that needs ``needed`` tokens uncut, with a remedy."""
-        config = self.module.model.config
+        config = self.model.config
         limits = [config.linformer_tokens] if config.heads == "linformer" else []
         if not self.options.reset_positions:
             limits.append(self.options.max_positions)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.features import EncodingOptions
@@ -69,6 +70,11 @@ class Task(Protocol):
     def predictions(self, logits: Any, batch: Batch) -> Sequence[Prediction]:
         """Predict for each example, in order."""
         ...
+
+    def predict(self, model: MatePreTrainedModel, batch: Batch) -> Sequence[Prediction]:
+        """Predict for each example of a batch on any device; the results are on the CPU."""
+        logits = tree_map_only(Tensor, Tensor.cpu, self.logits(model, batch))
+        return self.predictions(logits, batch.on_host())
 
     def verdicts(self, predictions: Sequence[Any], batch: Batch) -> list[Verdict]:
         """Judge each prediction by the answers in the batch."""

@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 from torch.utils.data import DataLoader, Subset
 
 from mate_cli.encoding.batch import Batch, Collator
-from mate_cli.system.stopping import leave_stopping_to_parent
+from mate_cli.training.loader import batch_loader
 from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
 
 
@@ -73,20 +73,3 @@ class TaskDataModule(pl.LightningDataModule):
     def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:
         sampler = StreamSampler if self._scorable is None else StepSampler
         return sampler(len(self.train), self.batch, self.micro_batch, self.steps, self.seed, start, rank, world_size)
-
-
-def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -> DataLoader[Batch]:
-    """A loader with ``workers`` processes, which ignore stop signals."""
-    return DataLoader(
-        rows,
-        collate_fn=collator,
-        num_workers=workers,
-        worker_init_fn=_ignore_stop_signals,
-        prefetch_factor=4 if workers else None,
-        **batching,
-    )
-
-
-def _ignore_stop_signals(worker: int) -> None:
-    """Leave stopping to the main process, which needs batches until its step is done."""
-    leave_stopping_to_parent()

@@ -12,7 +12,6 @@ from mate_cli.config.choices import one_for_each
 from mate_cli.config.hardware import ACCELERATORS, HardwareConfig
 from mate_cli.system.errors import UserError
 from mate_cli.system.processor import processor_name
-from mate_cli.training import xla
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,10 @@ class Devices:
 
     def trainer_arguments(self) -> dict[str, Any]:
         if self.device_type == "xla":
+            from mate_cli.training.xla import trainer_arguments
+
             replicas = self.world_size if self.replicas else 1
-            return xla.trainer_arguments(self.accelerator == "xla_cpu", self.devices, replicas, self.precision)
+            return trainer_arguments(self.accelerator == "xla_cpu", self.devices, replicas, self.precision)
         return {
             "accelerator": self.accelerator,
             "devices": self.devices,
@@ -132,7 +133,11 @@ def _all_devices(accelerator: str) -> int:
     """The number of devices of this machine; a CPU counts as one."""
     if accelerator == "gpu":
         return torch.cuda.device_count()
-    return xla.xla_devices(accelerator) if accelerator in ("tpu", "xla_cpu") else 1
+    if accelerator in ("tpu", "xla_cpu"):
+        from mate_cli.training.xla import xla_devices
+
+        return xla_devices(accelerator)
+    return 1
 
 
 def _has_native_bf16(accelerator: str) -> bool:
@@ -163,7 +168,13 @@ def _check_gpu(hardware: HardwareConfig) -> None:
         )
 
 
+def _check_xla(hardware: HardwareConfig) -> None:
+    from mate_cli.training.xla import check_xla
+
+    check_xla(hardware)
+
+
 _ACCELERATOR_CHECKS = one_for_each(
     (name for name in ACCELERATORS if name != "auto"),
-    {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": xla.check_xla, "xla_cpu": xla.check_xla},
+    {"cpu": _check_cpu, "gpu": _check_gpu, "tpu": _check_xla, "xla_cpu": _check_xla},
 )

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytorch_lightning as pl
 import torch
-from lightning_fabric.utilities import move_data_to_device
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
 from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
-from mate_cli.tasks.task import Prediction, Task, Verdict
+from mate_cli.tasks.task import Task, Verdict
 from mate_cli.training.optimizer import BertAdamW, parameter_groups, rate_factor
 from mate_cli.training.xla import gather_objects, seed_xla
 
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class TaskModule(pl.LightningModule):
-    """Train a model on a task, validate it and predict with it.
+    """Train a model on a task and validate it.
 
     Args:
-        schedule: settings of the optimizer (paper appendix A.2); None to predict only.
+        schedule: settings of the optimizer (paper appendix A.2); None to validate only.
         steps: optimizer steps of the whole run.
         new_parameters: names of parameters without pre-trained values; they learn at ``schedule.head_lr``.
         seed: makes dropout a function of (seed, step, rank).
@@ -50,7 +49,6 @@ class TaskModule(pl.LightningModule):
         self.new_parameters, self.seed = new_parameters, seed
         self.validation_score = 0.0
         self.clamped_ids = 0
-        self.predictions: list[Prediction] = []
         self._clamped = 0  # on this rank, not yet in ``clamped_ids``
         self.step_loss: Tensor | float = 0.0
         self.step_lr = 0.0
@@ -161,7 +159,7 @@ class TaskModule(pl.LightningModule):
         self._verdicts.clear()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._verdicts.append(self.task.verdicts(self.predict(batch), batch.on_host()))
+        self._verdicts.append(self.task.verdicts(self.task.predict(self.model, batch), batch.on_host()))
 
     def on_validation_epoch_end(self) -> None:
         best = most_confident(self._verdicts_of_all_ranks())
@@ -186,17 +184,9 @@ class TaskModule(pl.LightningModule):
             torch.distributed.all_gather_object(by_rank, self._verdicts)
         return [batch for place in zip(*by_rank, strict=True) for batch in place]
 
-    def predict_step(self, batch: Batch, batch_idx: int) -> None:
-        self.predictions += self.predict(batch)
-
-    def predict(self, batch: Batch) -> Sequence[Prediction]:
-        """Predict for each example of a batch; the results are on the CPU."""
-        logits = move_data_to_device(self(batch), torch.device("cpu"))
-        return self.task.predictions(logits, batch.on_host())
-
     def configure_optimizers(self) -> Any:
         s = self.schedule
-        assert s is not None, "a module without schedule only predicts"
+        assert s is not None, "a module without a schedule does not train"
         groups = parameter_groups(self.model, s.lr, s.weight_decay, self.new_parameters, s.head_lr)
         optimizer = BertAdamW(groups, s.lr, s.bias_correction)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(self.steps, s.warmup, s.decay))
@@ -234,7 +224,6 @@ def quieten_lightning() -> None:
         "does not have many workers",  # the profile chooses them
         "You have overridden `on_before_batch_transfer`",
         "LeafSpec",
-        "predict returned None",
         "Experiment logs directory",
         "Checkpoint directory",
         "FSDP2-wrapped module.*returned a view",  # of logits, into which nothing writes

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from mate_cli.config.catalogue import reproduce_folder
-from mate_cli.reproduction.experiment import Experiment, PublishedValue, read_experiment
+from mate_cli.reproduction.experiment import PublishedValue, read_experiment
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper.tex"
 pytestmark = pytest.mark.oracles
@@ -42,10 +43,10 @@ ROWS = {
 }
 
 
-def printed(experiment: Experiment) -> dict[str, list[PublishedValue | None]]:
-    """First cell of each line of the table with that label -> its other cells, bold face taken off."""
-    source = PAPER.read_text(encoding="utf-8")
-    end = source.index(rf"\label{{{experiment.label}}}")
+def printed(file: Path) -> dict[str, list[PublishedValue | None]]:
+    """First cell of each line of the table with the label of a file -> its other cells, bold face taken off."""
+    source, label = PAPER.read_text(encoding="utf-8"), yaml.safe_load(file.read_text(encoding="utf-8"))["label"]
+    end = source.index(rf"\label{{{label}}}")
     body = source[source.rindex(r"\begin{tabular}", 0, end) : end]
     body = re.sub(r"(?<!\\)%.*", "", body)
     lines = {}
@@ -67,9 +68,10 @@ def _number(cell: str) -> PublishedValue | None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_the_numbers_are_the_papers(name: str) -> None:
-    experiment = read_experiment(reproduce_folder() / f"{name}.yaml")
+    file = reproduce_folder() / f"{name}.yaml"
+    experiment = read_experiment(file)
     assert set(ROWS[name]) == set(experiment.rows)
-    found = printed(experiment)
+    found = printed(file)
     for row, first in ROWS[name].items():
         theirs = found[first]
         ours = [experiment.rows[row].paper.get(column) for column in experiment.columns]

@@ -75,7 +75,7 @@ def test_it_learns_eight_examples_by_heart(name, seed, eight):
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
     assert losses.mean() < 0.05
-    assert all(own.cells[0] in candidates_of(batch)[own.id] for own in module.eval().predict(batch))
+    assert all(own.cells[0] in candidates_of(batch)[own.id] for own in module.task.predict(module.model.eval(), batch))
 
 
 @pytest.mark.parametrize("name", fast("mate", "mate_bucketed", "linformer", "table_etc", of=MODELS))

@@ -70,7 +70,7 @@ def test_it_learns_eight_examples_by_heart(head, cache):
         loss.backward()
         optimizer.step()
     assert loss < 0.05
-    verdicts = task.verdicts(module.eval().predict(batch), batch)
+    verdicts = task.verdicts(module.task.predict(module.model.eval(), batch), batch)
     assert [verdict.right for verdict in verdicts] == [True] * 8
 
 

@@ -122,10 +122,10 @@ def ask(mate, capsys, run, table, *words):
 
 
 def test_an_answer_shows_cells_operator_and_value(mate, runs, table, capsys, monkeypatch):
-    from mate_cli.training.module import TaskModule
+    from mate_cli.inference.predictor import Predictor
 
     answer = TableAnswer("question", ((0, 1), (1, 1)), (0.9, 0.8), "SUM", 0.75)
-    monkeypatch.setattr(TaskModule, "predict", lambda self, batch: [answer])
+    monkeypatch.setattr(Predictor, "predict", lambda self, batches: [answer])
     record = json.loads(ask(mate, capsys, runs["wtq"], table, "output=json"))
     assert (record["answer"], record["operator"]) == (["30"], "SUM")
     assert [(cell["text"], cell["probability"]) for cell in record["cells"]] == [("10", 0.9), ("20", 0.8)]
