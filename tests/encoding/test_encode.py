@@ -49,11 +49,11 @@ def one(example: Example, tokenizer: CellTokenizer, **options: object) -> Featur
 
 def cells(features: Features) -> dict[tuple[int, int, int], list[int]]:
     """(segment, row, column) -> ids, from the arrays alone."""
-    found: dict[tuple[int, int, int], list[int]] = {}
+    by_place: dict[tuple[int, int, int], list[int]] = {}
     places = zip(features.segment, features.row, features.column, features.input_ids, strict=True)
     for segment, row, column, number in places:
-        found.setdefault((int(segment), int(row), int(column)), []).append(int(number))
-    return found
+        by_place.setdefault((int(segment), int(row), int(column)), []).append(int(number))
+    return by_place
 
 
 def expected_cells(example: Example, tokenizer: CellTokenizer) -> dict[tuple[int, int, int], list[int]]:
@@ -219,7 +219,7 @@ def test_truncation_is_counted(tokenizer: CellTokenizer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "answer", "max_tokens", "found"),
+    ("cell", "answer", "max_tokens", "is_in_input"),
     [
         ("red river", "The River", 20, True),
         ("red river", "river", 6, False),  # one word a cell is left
@@ -232,9 +232,9 @@ def test_truncation_is_counted(tokenizer: CellTokenizer) -> None:
         ("a red", "A", 20, False),
     ],
 )
-def test_answer_in_input(tokenizer: CellTokenizer, cell: str, answer: str, max_tokens: int, found: bool) -> None:
+def test_answer_in_input(tokenizer: CellTokenizer, cell: str, answer: str, max_tokens: int, is_in_input: bool) -> None:
     table = Table("t", (Cell("city"),), ((Cell("blue"),), (Cell(cell),)))
-    for candidates, expected in ((((1, 0),), found), ((), False), (((0, 0),), False)):
+    for candidates, expected in ((((1, 0),), is_in_input), ((), False), (((0, 0),), False)):
         example = Example("q", "who", table, (answer,), candidates=candidates)
         assert encode([example], tokenizer, EncodingOptions(max_tokens))[0].answer_in_input is expected
 

@@ -31,8 +31,8 @@ def test_values_of_the_table_at_its_tokens(tokenizer: CellTokenizer, options: di
     assert isinstance(features, Features)
     names = ("column_rank", "inv_column_rank", "numeric_relation")
     at_tokens = zip(features.row, features.column, *(getattr(features, name) for name in names), strict=True)
-    marks = {(int(row) - 1, int(column) - 1): tuple(map(int, own)) for row, column, *own in at_tokens}
-    assert {place: own for place, own in marks.items() if any(own)} == {
+    marks = {(int(row) - 1, int(column) - 1): tuple(map(int, ranks)) for row, column, *ranks in at_tokens}
+    assert {place: ranks for place, ranks in marks.items() if any(ranks)} == {
         (0, 1): (2, 1, LESS),
         (1, 1): (1, 2, GREATER),
         (2, 1): (2, 1, LESS),

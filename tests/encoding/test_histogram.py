@@ -36,11 +36,11 @@ def test_it_counts_each_column() -> None:
 @given(texts=st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=12))
 def test_the_counts_are_those_of_the_most_frequent_values(texts: list[str]) -> None:
     (cell,) = histogram_row(Table("t", (Cell("x"),), tuple((Cell(text),) for text in texts)))
-    found = {part.split()[0]: int(part.split()[1]) for part in cell.split(" , ") if part}
+    listed = {part.split()[0]: int(part.split()[1]) for part in cell.split(" , ") if part}
     counts = Counter(filter(None, texts))
-    assert all(counts[value] == count for value, count in found.items())
-    assert len(found) == min(3, len(counts))
-    assert min(found.values(), default=0) >= max((counts[v] for v in counts if v not in found), default=0)
+    assert all(counts[value] == count for value, count in listed.items())
+    assert len(listed) == min(3, len(counts))
+    assert min(listed.values(), default=0) >= max((counts[v] for v in counts if v not in listed), default=0)
 
 
 CITIES = Example("q", "who", table("x|y", "red|new york", "red|players"), candidates=((0, 0), (1, 0)))
@@ -75,7 +75,7 @@ def test_its_cells_are_no_body_cells(tokenizer: CellTokenizer) -> None:
     assert in_histogram.any()
     assert (batch.cell[in_histogram] == -1).all()
     ranked = rank_cells(batch.ids, torch.arange(8.0), batch.cell_document, batch.cell_row, batch.cell_column)
-    assert all(sorted(own.cells) == [(0, 0), (0, 1), (1, 0), (1, 1)] for own in ranked)
+    assert all(sorted(prediction.cells) == [(0, 0), (0, 1), (1, 0), (1, 1)] for prediction in ranked)
 
 
 def test_passages_alone_do_not_give_the_table_away(tokenizer: CellTokenizer) -> None:

@@ -35,11 +35,11 @@ def kept_columns(encoded: Encoded) -> list[int]:
 
 def stems_by_hand(texts: list[str]) -> set[str]:
     """The stems of texts, each of the words that ``examples`` draws."""
-    found = set()
+    stems = set()
     for text in texts:
         bare = [] if text == "n/a" else text.lower().replace("n/a", "n a").replace("-", " ").replace(",", " ").split()
-        found |= {STEMS.get(word, word) for word in bare or ["empti"]}
-    return found
+        stems |= {STEMS.get(word, word) for word in bare or ["empti"]}
+    return stems
 
 
 def without_columns(table: Table, kept: list[int]) -> Table:

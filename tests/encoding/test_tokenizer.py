@@ -50,8 +50,8 @@ def test_a_batch_is_its_texts_one_by_one(tokenizer: CellTokenizer, texts: list[s
     for number, text in enumerate(texts):
         alone = tokenizer.batch([text])
         np.testing.assert_array_equal(batch.of(number), alone.ids)
-        own = batch.word_start[batch.starts[number] : batch.starts[number + 1]]
-        np.testing.assert_array_equal(own, alone.word_start)
+        of_text = batch.word_start[batch.starts[number] : batch.starts[number + 1]]
+        np.testing.assert_array_equal(of_text, alone.word_start)
 
 
 @given(text=TEXTS)

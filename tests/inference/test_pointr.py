@@ -70,10 +70,10 @@ def test_scores_and_submission_are_those_of_the_records(mate: Mate, stages: tupl
     assert list(metrics["scores"]) == ["top 1", "top 3"]
     for name, number in (("top 1", 1), ("top 3", 3)):
         for group, subset in (("In-Table", "table"), ("In-Passage", "passage"), ("Total", "")):
-            own = [record for record in records if not subset or record["subset"] == subset]
-            answers = [max(record["cells"][:number], key=lambda cell: cell["joint"])["span"] for record in own]
-            share = np.mean([f1(answer, record["gold"]) for answer, record in zip(answers, own, strict=True)])
-            assert metrics["scores"][name][group]["questions"] == len(own)
+            in_group = [record for record in records if not subset or record["subset"] == subset]
+            answers = [max(record["cells"][:number], key=lambda cell: cell["joint"])["span"] for record in in_group]
+            share = np.mean([f1(answer, record["gold"]) for answer, record in zip(answers, in_group, strict=True)])
+            assert metrics["scores"][name][group]["questions"] == len(in_group)
             assert metrics["scores"][name][group]["f1"]["mean"] == pytest.approx(share)
     (gain,) = metrics["gains"]
     assert (gain["of"], gain["over"]) == ("top 3", "top 1")

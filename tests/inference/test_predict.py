@@ -149,6 +149,6 @@ SURE = {"cells": [{"probability": 0.9}]}
     ],
 )
 def test_an_answer_is_doubted_for_a_reason(config: TrainConfig, record: dict[str, Any], lines: list[str]) -> None:
-    found = caveats(config, record)
-    assert len(found) == len(lines)
-    assert all(line.startswith(start) for line, start in zip(found, lines, strict=True))
+    doubts = caveats(config, record)
+    assert len(doubts) == len(lines)
+    assert all(line.startswith(start) for line, start in zip(doubts, lines, strict=True))

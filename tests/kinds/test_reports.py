@@ -65,8 +65,8 @@ def conversations():
 def test_conversations_with_each_history():
     examples = conversations()
     gold = {example.id: answer(example.id, example.candidates) for example in examples}
-    own = gold | {examples[number].id: answer("", ()) for number in (0, 3, 5)}
-    report = SequenceEvaluation(examples, own, gold).report("dev")
+    predicted = gold | {examples[number].id: answer("", ()) for number in (0, 3, 5)}
+    report = SequenceEvaluation(examples, predicted, gold).report("dev")
     predicted, given = report.record["own_history"], report.record["gold_history"]
     assert (report.record["questions"], report.record["conversations"]) == (24, 12)
     means = {name: value["mean"] for name, value in predicted["model"].items()}
@@ -103,13 +103,13 @@ def test_denotations_by_where_the_answer_is(tmp_path):
     }
     report = evaluate(Asked(examples, predictions, tmp_path)).report("test")
     model = report.record["model"]
-    assert {name: (own["number"], own["mean"]) for name, own in model.items()} == {
+    assert {name: (values["number"], values["mean"]) for name, values in model.items()} == {
         "accuracy": (4, 0.5),
         "in cells": (1, 1.0),
         "computed": (2, 0.5),
         "release": (4, 0.5),
     }
-    baselines = {name: own["accuracy"] for name, own in report.record["baselines"].items()}
+    baselines = {name: values["accuracy"] for name, values in report.record["baselines"].items()}
     assert baselines == {"empty answer": 0, "first cell": 0, "number of rows": 0.25, "always 3": 0, "always 2": 0}
     assert report.record["baselines"]["number of rows"]["release"] == 0.25
     assert report.record["lead"]["accuracy"]["over"] == "number of rows"
@@ -124,7 +124,7 @@ def test_statements_and_the_same_verdict_on_all():
     )
     predictions = {e.id: Entailment(e.id, int(number < 8), 0.8) for number, e in enumerate(examples)}
     report = EntailmentEvaluation(examples, predictions).report("dev")
-    means = {name: own["mean"] for name, own in report.record["model"].items()}
+    means = {name: values["mean"] for name, values in report.record["model"].items()}
     assert means == pytest.approx({"all": 0.8, "simple": 0.8, "complex": 0.8})
     assert report.record["lead"]["all"]["over"] == "entailed, always"
     assert report.record["lead"]["all"]["mean"] == pytest.approx(0.2)

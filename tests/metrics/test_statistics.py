@@ -81,9 +81,9 @@ def test_it_is_the_same_each_time_and_a_point_where_all_are_equal() -> None:
     ],
 )
 def test_a_share_has_wilsons_interval(hits: int, questions: int, low: float, high: float) -> None:
-    found = mean_interval(np.arange(questions) < hits)
-    assert found.mean == pytest.approx(hits / questions)
-    assert [found.low, found.high] == pytest.approx([low, high], abs=1e-4)
+    result = mean_interval(np.arange(questions) < hits)
+    assert result.mean == pytest.approx(hits / questions)
+    assert [result.low, result.high] == pytest.approx([low, high], abs=1e-4)
 
 
 def test_wilson_and_bootstrap_agree_on_many_questions() -> None:
@@ -165,19 +165,19 @@ def test_rank_correlation() -> None:
 
 
 def test_a_contrast_pairs_the_seeds_that_both_have() -> None:
-    found = contrast({0: 10.0, 1: 12.0, 2: 14.0}, {1: 11.0, 2: 11.0, 7: 99.0}, theirs=0.5)
-    assert found is not None
+    result = contrast({0: 10.0, 1: 12.0, 2: 14.0}, {1: 11.0, 2: 11.0, 7: 99.0}, theirs=0.5)
+    assert result is not None
     # Differences 1 and 3; of two draws with replacement the mean is 1, 2 or 3, so the middle 95% reach from 1 to 3.
-    assert (found.ours, found.n, found.verdict) == (Interval(2.0, 1.0, 3.0), 2, "agrees")
+    assert (result.ours, result.n, result.verdict) == (Interval(2.0, 1.0, 3.0), 2, "agrees")
     assert contrast({0: 1.0}, {1: 1.0}, theirs=1.0) is None
 
 
 def test_one_seed_leaves_the_sign_open() -> None:
-    found = contrast({3: 10.0}, {3: 5.0}, theirs=1.0)
-    assert found is not None
-    assert found.ours.mean == 5
-    assert math.isnan(found.ours.low)
-    assert found.verdict == "open"
+    result = contrast({3: 10.0}, {3: 5.0}, theirs=1.0)
+    assert result is not None
+    assert result.ours.mean == 5
+    assert math.isnan(result.ours.low)
+    assert result.verdict == "open"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_questions_sequences_and_positions():
     assert scores.questions.tolist() == [True, True, True, False, False]
     assert scores.conversation.tolist() == [0, 1, 1, 0, 0]
     assert scores.sequences.tolist() == [False, True]
-    assert {place: own.tolist() for place, own in scores.by_position.items()} == {
+    assert {place: values.tolist() for place, values in scores.by_position.items()} == {
         0: [True, True],
         1: [True, False],
         2: [False],
@@ -61,10 +61,10 @@ def test_a_rule_looks_back_at_its_own_answers_or_at_the_right_ones():
     first_row = SEQUENCE_RULES["named column, first row before"]
     assert answer_by_rule(examples, first_row, gold_history=True)["a-0_1"] == {(2, 1)}
     assert answer_by_rule(examples, first_row, gold_history=False)["a-0_1"] == {(0, 1)}
-    found = {name: answer_by_rule(examples, own, False)["a-0_1"] for name, own in SEQUENCE_RULES.items()}
-    assert found["first cell"] == {(0, 0)}
-    assert found["first column"] == {(row, 0) for row in range(4)}
-    assert found["named column"] == {(row, 1) for row in range(4)}
+    answers = {name: answer_by_rule(examples, rule, False)["a-0_1"] for name, rule in SEQUENCE_RULES.items()}
+    assert answers["first cell"] == {(0, 0)}
+    assert answers["first column"] == {(row, 0) for row in range(4)}
+    assert answers["named column"] == {(row, 1) for row in range(4)}
 
 
 def test_a_table_without_rows_breaks_no_rule():
@@ -74,8 +74,8 @@ def test_a_table_without_rows_breaks_no_rule():
 
 
 def test_answers_without_reading_the_question():
-    found = answers_without_reading([turn("a-0", 0, ())])
-    assert {name: own["a-0_0"] for name, own in found.items()} == {
+    answers = answers_without_reading([turn("a-0", 0, ())])
+    assert {name: texts["a-0_0"] for name, texts in answers.items()} == {
         "empty answer": (),
         "first cell": ("a0",),
         "number of rows": ("4",),
@@ -88,9 +88,9 @@ def test_statements_by_group():
     labels = [("p", 1, ("simple", "small")), ("q", 0, ("simple",)), ("r", 1, ()), ("s", None, ("complex",))]
     examples = [Example(name, "", TABLE, label=label, groups=groups) for name, label, groups in labels]
     right = right_by_group(examples, {"p": 1, "q": 1, "s": 0})
-    assert {name: own.tolist() for name, own in right.items()} == {
+    assert {name: values.tolist() for name, values in right.items()} == {
         "all": [True, False, False],
         "simple": [True, False],
         "small": [True],
     }
-    assert all(own.dtype == np.bool_ for own in right.values())
+    assert all(values.dtype == np.bool_ for values in right.values())

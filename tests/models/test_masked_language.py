@@ -59,10 +59,10 @@ def test_logits_loss_and_gradients_are_theirs(model: MateForMaskedLM, padded_tab
     torch.testing.assert_close(loss, expected.loss, atol=1e-4, rtol=1e-5)
     loss.backward()
     expected.loss.backward()
-    own = {name: p.grad for name, p in model.named_parameters() if not name.startswith("tapas.pooler.")}
+    gradients = {name: p.grad for name, p in model.named_parameters() if not name.startswith("tapas.pooler.")}
     for name, parameter in twin.named_parameters():
-        torch.testing.assert_close(own.pop(name), parameter.grad, atol=1e-4, rtol=1e-3, msg=name)
-    assert not own
+        torch.testing.assert_close(gradients.pop(name), parameter.grad, atol=1e-4, rtol=1e-3, msg=name)
+    assert not gradients
 
 
 def test_a_folder_of_theirs_fills_ours_but_the_pooler(model: MateForMaskedLM, tmp_path: Path) -> None:

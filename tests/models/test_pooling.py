@@ -23,7 +23,7 @@ def test_a_text_is_pooled_by_the_mean_of_its_own_states(small_config: Config, pa
     model = MateModel(small_config(pooling="text")).eval()
     output = model(**padded_tables)
     in_text = padded_tables["attention_mask"].bool() & (padded_tables["token_type_ids"][..., 0] == 0)
-    means = [states[own].mean(0) for states, own in zip(output.last_hidden_state, in_text, strict=True)]
+    means = [states[is_text].mean(0) for states, is_text in zip(output.last_hidden_state, in_text, strict=True)]
     torch.testing.assert_close(output.pooler_output, model.pooler(torch.stack(means)))
     assert not torch.allclose(output.pooler_output, model.pooler(output.last_hidden_state[:, 0]), atol=1e-3)
 
@@ -36,9 +36,9 @@ def test_an_example_that_is_all_padding_leaves_the_others_alone(
         expected = model(**padded_tables).pooler_output
         mask = padded_tables["attention_mask"].clone()
         mask[-1] = 0
-        found = model(**padded_tables | {"attention_mask": mask}).pooler_output
-        torch.testing.assert_close(found[:-1], expected[:-1])
-        assert found.isfinite().all()
+        pooled = model(**padded_tables | {"attention_mask": mask}).pooler_output
+        torch.testing.assert_close(pooled[:-1], expected[:-1])
+        assert pooled.isfinite().all()
 
 
 def filled(folder: Path, pooling: str) -> tuple[MateForSequenceClassification, LoadReport]:

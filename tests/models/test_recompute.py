@@ -34,8 +34,8 @@ def gradients(config: MateConfig, backend: str, recompute: bool) -> tuple[dict[s
         states = encoder(torch.randn(12, config.hidden_size), build_plan(layout, config.pattern().kinds, backend))
     weights = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
     states.square().sum().backward()
-    found = {name: own.grad for name, own in encoder.named_parameters() if own.grad is not None}
-    return found, sum(size for place, size in kept.items() if place not in weights)
+    by_name = {name: parameter.grad for name, parameter in encoder.named_parameters() if parameter.grad is not None}
+    return by_name, sum(size for place, size in kept.items() if place not in weights)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_recomputing_changes_no_gradient_and_keeps_less(
 ) -> None:
     config = small_config(num_hidden_layers=6, hidden_dropout_prob=0.2, attention_probs_dropout_prob=attention_dropout)
     expected, all_kept = gradients(config, backend, recompute=False)
-    found, kept = gradients(config, backend, recompute=True)
-    assert found.keys() == expected.keys()
-    assert len(found) == len(list(Encoder(config).parameters()))
-    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    recomputed, kept = gradients(config, backend, recompute=True)
+    assert recomputed.keys() == expected.keys()
+    assert len(recomputed) == len(list(Encoder(config).parameters()))
+    assert all(torch.equal(recomputed[name], expected[name]) for name in expected)
     assert kept < all_kept / 4
 
 

@@ -67,19 +67,19 @@ def test_bert_fills_all_but_type_tables_and_head(tmp_path, kind):
     assert set(report.matched) == set(model.state_dict()) - set(report.new)
     assert all(name.startswith("cls.") for name in report.unused)
     assert bool(report.unused) == (kind is BertForPreTraining)
-    state, own = getattr(bert, "bert", bert).state_dict(), model.state_dict()
+    state, tensors = getattr(bert, "bert", bert).state_dict(), model.state_dict()
     for name in report.matched:
         if "token_type" not in name:
-            assert torch.equal(own[name], state[name.removeprefix("tapas.")]), name
-    segments = own["tapas.embeddings.token_type_embeddings_0.weight"]
+            assert torch.equal(tensors[name], state[name.removeprefix("tapas.")]), name
+    segments = tensors["tapas.embeddings.token_type_embeddings_0.weight"]
     assert torch.equal(segments[:2], state["embeddings.token_type_embeddings.weight"])
     segments_before = before["tapas.embeddings.token_type_embeddings_0.weight"]
     assert torch.equal(segments[2:], segments_before[2:])
     assert not torch.equal(segments[:2], segments_before[:2])
     for name in NEW_TYPES:
-        assert not own[name].any(), name
+        assert not tensors[name].any(), name
     for name in HEAD:
-        assert torch.equal(own[name], before[name]), name
+        assert torch.equal(tensors[name], before[name]), name
 
 
 def test_tapas_fills_everything(tmp_path):

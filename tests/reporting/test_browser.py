@@ -43,9 +43,9 @@ def browser() -> Iterator[Any]:
         options.add_argument(word)
     options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options=options, service=Service(driver))
-    yield found
-    found.quit()
+    chrome = webdriver.Chrome(options=options, service=Service(driver))
+    yield chrome
+    chrome.quit()
 
 
 @pytest.fixture

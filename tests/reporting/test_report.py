@@ -178,6 +178,6 @@ def test_many_points_are_averaged() -> None:
 
 
 def test_scores_of_one_kind_need_no_picture(runs: Path) -> None:
-    found, _ = read_runs(runs)
-    assert score_picture(found[:2]) is None
-    assert b"<svg" in (score_picture(found) or b"")
+    records, _ = read_runs(runs)
+    assert score_picture(records[:2]) is None
+    assert b"<svg" in (score_picture(records) or b"")

@@ -41,8 +41,8 @@ def test_broken_records_are_named_skipped_and_counted(
     (runs / "sample" / "a" / "metrics.json").write_text('{"dev": ')
     (runs / "sample" / "b" / "config.yaml").write_text("task: sample\n")
     (runs / "hybridqa" / "c" / "config.yaml").unlink()
-    found, broken = read_runs(runs)
-    assert found == []
+    whole, broken = read_runs(runs)
+    assert whole == []
     assert [own.path.name for own in broken] == ["c", "a", "b"]
     write_run(runs / "sample" / "whole", to_plain(train_config("backbone=tiny", "schedule=smoke")), {"test": hits(1)})
     assert mate() == 0
@@ -123,8 +123,8 @@ def test_no_runs_at_all(mate: Mate, capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_runs_are_chosen_by_columns_and_by_any_key(runs: Path, where: str, names: list[str]) -> None:
-    found, _ = read_runs(runs)
-    assert [run.path.name for run in chosen_runs(found, where)] == names
+    records, _ = read_runs(runs)
+    assert [run.path.name for run in chosen_runs(records, where)] == names
 
 
 @pytest.mark.parametrize(
@@ -149,12 +149,12 @@ def test_the_list_and_its_json(mate: Mate, runs: Path, capsys: pytest.CaptureFix
 
 
 def test_what_differs_between_runs(mate: Mate, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = compared([read_run(runs / "sample" / name) for name in ("a", "b")])
-    assert found["config"] == {"seed": [0, 1]}
-    assert found["facts"]["parents"] == ["", "runs/sample/a"]
-    assert found["scores"]["test.all.hits@1"] == [0.5, 0.75]
-    assert found["scores"]["dev.all.hits@1"] == [0.25, None]
-    assert not any("questions" in name for name in found["scores"])
+    differences = compared([read_run(runs / "sample" / name) for name in ("a", "b")])
+    assert differences["config"] == {"seed": [0, 1]}
+    assert differences["facts"]["parents"] == ["", "runs/sample/a"]
+    assert differences["scores"]["test.all.hits@1"] == [0.5, 0.75]
+    assert differences["scores"]["dev.all.hits@1"] == [0.25, None]
+    assert not any("questions" in name for name in differences["scores"])
     assert mate("compare=[runs/sample/a,sample/b,hybridqa/c]", "output=json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["facts"]["task.name"] == ["sample", "sample", "hybridqa"]

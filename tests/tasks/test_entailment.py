@@ -34,13 +34,13 @@ def batch(*labels: int) -> Batch:
 def test_each_token_is_judged_by_the_tokens_behind_its_own_statement() -> None:
     packed = batch(1, 0)
     logits = torch.randn(len(packed.input_ids), generator=torch.manual_seed(2)) * 3
-    found, start = [], 0
+    expected, start = [], 0
     for statement, table, histogram in DOCUMENTS:
         own = logits[start : start + len(statement)].sigmoid().tolist()
         there = [piece in table + histogram for piece in statement]
-        found.append(np.mean([-np.log(p if right else 1 - p) for p, right in zip(own, there, strict=True)]))
+        expected.append(np.mean([-np.log(p if right else 1 - p) for p, right in zip(own, there, strict=True)]))
         start += len(statement) + len(table) + len(histogram)
-    assert mention_losses(logits, packed).tolist() == pytest.approx(found, rel=1e-5)
+    assert mention_losses(logits, packed).tolist() == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_loss_is_that_of_the_label_and_a_share_of_that_of_the_words() -> None:

@@ -64,11 +64,11 @@ def model_of() -> MateForTableQuestionAnswering:
 
 
 def batched(many: list[Drawn]) -> tuple[Batch, TableLogits]:
-    rows = [table_row(str(n), own.types, own.labels, own.values, answer_value=own.answer) for n, own in enumerate(many)]
+    rows = [table_row(str(n), d.types, d.labels, d.values, answer_value=d.answer) for n, d in enumerate(many)]
     batch = Collator(FULL)(rows)
-    states = torch.from_numpy(np.concatenate([own.scores for own in many]))
+    states = torch.from_numpy(np.concatenate([drawn.scores for drawn in many]))
     logits = MODEL.score(states, torch.zeros(len(many), 2, dtype=torch.float64), batch_grid(batch))
-    return batch, logits._replace(operators=torch.tensor([own.operators for own in many], dtype=torch.float64))
+    return batch, logits._replace(operators=torch.tensor([drawn.operators for drawn in many], dtype=torch.float64))
 
 
 MODEL = model_of()
@@ -77,18 +77,18 @@ MODEL = model_of()
 class ByHand:
     """The definitions of docs/notes.md, notes 24 and 25, for one table."""
 
-    def __init__(self, own: Drawn) -> None:
-        places = [(int(row), int(column)) for column, row in own.types[:, 1:3] if column]
+    def __init__(self, drawn: Drawn) -> None:
+        places = [(int(row), int(column)) for column, row in drawn.types[:, 1:3] if column]
         self.columns = sorted({column for _, column in places})
-        tokens = {place: np.flatnonzero((own.types[:, 2:0:-1] == place).all(1)) for place in dict.fromkeys(places)}
-        self.logit = {place: own.scores[at, 0].mean() for place, at in tokens.items()}
-        self.label = {place: own.labels[at].max() for place, at in tokens.items()}
-        self.value = {place: own.values[at][0] for place, at in tokens.items()}
+        tokens = {place: np.flatnonzero((drawn.types[:, 2:0:-1] == place).all(1)) for place in dict.fromkeys(places)}
+        self.logit = {place: drawn.scores[at, 0].mean() for place, at in tokens.items()}
+        self.label = {place: drawn.labels[at].max() for place, at in tokens.items()}
+        self.value = {place: drawn.values[at][0] for place, at in tokens.items()}
         self.score = {
-            c: np.mean([own.scores[at, 1].mean() for p, at in tokens.items() if p[1] == c]) for c in self.columns
+            c: np.mean([drawn.scores[at, 1].mean() for p, at in tokens.items() if p[1] == c]) for c in self.columns
         }
-        self.labelled = {c: sum(own.labels[at].sum() for p, at in tokens.items() if p[1] == c) for c in self.columns}
-        self.answer, operators = own.answer, [math.exp(x) for x in own.operators]
+        self.labelled = {c: sum(drawn.labels[at].sum() for p, at in tokens.items() if p[1] == c) for c in self.columns}
+        self.answer, operators = drawn.answer, [math.exp(x) for x in drawn.operators]
         self.operators = [x / sum(operators) for x in operators]
 
     @property
@@ -140,11 +140,11 @@ def sigmoid(x: float) -> float:
 @given(st.lists(tables(), min_size=1, max_size=4))
 def test_losses_equal_those_by_hand(many: list[Drawn]) -> None:
     batch, logits = batched(many)
-    selection = [ByHand(own).selection or 0.0 for own in many]
+    selection = [ByHand(drawn).selection or 0.0 for drawn in many]
     assert TableQA().losses(logits, batch).tolist() == pytest.approx(selection, abs=1e-9)
-    both = [own + 0.5 * ByHand(each).contrast for own, each in zip(selection, many, strict=True)]
+    both = [loss + 0.5 * ByHand(drawn).contrast for loss, drawn in zip(selection, many, strict=True)]
     assert TableQA(contrast=0.5).losses(logits, batch).tolist() == pytest.approx(both, abs=1e-9)
-    weak = [ByHand(own).weak for own in many]
+    weak = [ByHand(drawn).weak for drawn in many]
     assert TableQA(weak=WEAK).losses(logits, batch).tolist() == pytest.approx(weak, abs=1e-6)
 
 
@@ -153,8 +153,8 @@ def test_losses_equal_those_by_hand(many: list[Drawn]) -> None:
 def test_predictions_equal_those_by_hand(many: list[Drawn]) -> None:
     batch, logits = batched(many)
     sure = TableQA(weak=WEAK, surest=False).predictions(logits, batch)
-    for own, answer, always in zip(many, sure, TableQA(weak=WEAK).predictions(logits, batch), strict=True):
-        by_hand = ByHand(own)
+    for drawn, answer, always in zip(many, sure, TableQA(weak=WEAK).predictions(logits, batch), strict=True):
+        by_hand = ByHand(drawn)
         cells = {(row - 1, column - 1): p for (row, column), p in by_hand.probability.items() if p > 0.5}
         if cells or not by_hand.probability:
             assert always == answer

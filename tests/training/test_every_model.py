@@ -48,8 +48,8 @@ def eight(cache):
     """Examples from all over the sample with one candidate each: with two, the loss of the paper ends at log 2."""
     paths = PathsConfig(cache=str(cache))
     folder = data_folder(composed().task, None, paths)
-    found = [example for example in read_split(folder, "train").examples if len(example.candidates) == 1]
-    return found[:: len(found) // 8][:8]
+    clear = [example for example in read_split(folder, "train").examples if len(example.candidates) == 1]
+    return clear[:: len(clear) // 8][:8]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

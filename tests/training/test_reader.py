@@ -114,9 +114,9 @@ def test_examples_in_memory_are_read_as_those_of_a_split(trained, cache):
     ((split, _),) = json.loads((trained / "metrics.json").read_text()).items()
     stored = {p["id"]: p for p in map(json.loads, (trained / f"predictions-{split}.jsonl").read_text().splitlines())}
     some = [example for q in questions_of(trained, split, cache)[:40] for example in reading_examples(q)]
-    found = read_examples(RunFolder(trained), load_run_config(trained), CPU, some, SILENT)
-    assert list(found) == [example.id for example in some]
-    for name, prediction in found.items():
+    spans = read_examples(RunFolder(trained), load_run_config(trained), CPU, some, SILENT)
+    assert list(spans) == [example.id for example in some]
+    for name, prediction in spans.items():
         assert prediction.text == stored[name]["text"]
         assert prediction.probability == pytest.approx(stored[name]["probability"], rel=1e-4)
 
@@ -126,11 +126,11 @@ def test_every_example_has_a_prediction(trained):
     short, long = Example("a", "who?", table), Example("b", "who " * 200, table)
     examples = [reading_example(own, cell) for own in (short, long) for cell in ((0, 0), (1, 0))]
     console = Console(file=io.StringIO(), width=200)
-    found = read_examples(RunFolder(trained), load_run_config(trained), CPU, examples, console)
-    assert found["a/0-0"].text in "Ünder the Ice"
-    assert found["a/0-0"].text
+    spans = read_examples(RunFolder(trained), load_run_config(trained), CPU, examples, console)
+    assert spans["a/0-0"].text in "Ünder the Ice"
+    assert spans["a/0-0"].text
     for name in ("a/1-0", "b/0-0", "b/1-0"):
-        prediction = found[name]
+        prediction = spans[name]
         assert (prediction.text, prediction.start, prediction.end) == ("", 0, 0)
         assert (prediction.score, prediction.probability) == (0.0, 0.0)
     assert "2 of 4 questions are too long" in console.file.getvalue()

@@ -51,8 +51,8 @@ def test_a_training_ends_with_the_official_measure(runs):
 
 def test_the_score_of_sqa_is_that_of_the_predictions(runs):
     examples = read_split(runs["sqa"].parents[2] / "sqa", "dev").examples
-    found = predictions(runs["sqa"], "dev")
-    right = [{tuple(cell) for cell in found[e.id]["cells"]} == set(e.candidates) for e in examples]
+    predicted = predictions(runs["sqa"], "dev")
+    right = [{tuple(cell) for cell in predicted[e.id]["cells"]} == set(e.candidates) for e in examples]
     assert metrics(runs["sqa"])["dev"]["own_history"]["model"]["ALL"]["mean"] == pytest.approx(np.mean(right))
 
 

@@ -56,9 +56,9 @@ def metrics(folder):
 
 def furthest(folder, other):
     """The largest difference between the weights of two runs."""
-    own, others = (load_file(run / "best" / "model.safetensors") for run in (folder, other))
-    assert own.keys() == others.keys()
-    return max(float((own[key] - others[key]).abs().max()) for key in own)
+    weights, others = (load_file(run / "best" / "model.safetensors") for run in (folder, other))
+    assert weights.keys() == others.keys()
+    return max(float((weights[key] - others[key]).abs().max()) for key in weights)
 
 
 def files(folder):
