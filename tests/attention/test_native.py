@@ -1,7 +1,6 @@
 """The compiled kernel: widths, precisions, threads, forked workers, and the plan's chunks."""
 
 import multiprocessing
-import shutil
 
 import numpy as np
 import pytest
@@ -18,11 +17,10 @@ from mate_cli.attention import (
     full_pattern,
     mate_pattern,
 )
+from mate_cli.attention.dropout import draw_dropout
 from mate_cli.attention.native import plan as planning
 from mate_cli.attention.native.plan import native_plan
 from tests.attention.layouts import PATTERNS, document, layout
-
-pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
 
 SHAPES = [(20, True, 30, 4), (60, True, 9, 3), (5, True, 0, 0), (3, False, 2, 90)]
 
@@ -43,19 +41,24 @@ def inputs(batch, heads, head_dim, dtype=torch.float64):
     return qkv.to(dtype).requires_grad_(), weight.to(dtype)
 
 
-def run(batch, pattern, backend, head_dim, dtype=torch.float64):
-    """Output and gradient."""
+def run(batch, pattern, backend, head_dim, dtype=torch.float64, rate=0.0):
+    """Output and gradient; with dropout if there is a rate."""
     qkv, weight = inputs(batch, pattern.heads, head_dim, dtype)
-    output = attend(qkv, build_plan(batch, pattern.kinds, backend), pattern)
+    output = attend(qkv, build_plan(batch, pattern.kinds, backend), pattern, drawn(batch, pattern, rate))
     return output.detach(), *torch.autograd.grad(output, qkv, weight)
 
 
-@pytest.mark.parametrize("head_dim", [5, 16, 48, 128])
-def test_heads_of_any_width(batch, head_dim):
+def drawn(batch, pattern, rate):
+    torch.manual_seed(1)
+    return draw_dropout(rate, 1, pattern.heads, len(batch.document), torch.device("cpu"))[0] if rate else None
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+@pytest.mark.parametrize("head_dim", [5, 16, 40, 128])
+def test_heads_of_any_width(batch, head_dim, rate):
     pattern = Pattern((HeadGroup("row", 2), HeadGroup("full", 1), HeadGroup("column", 1)))
-    for ours, reference in zip(
-        run(batch, pattern, "native", head_dim), run(batch, pattern, "eager", head_dim), strict=True
-    ):
+    results = (run(batch, pattern, backend, head_dim, rate=rate) for backend in ("native", "eager"))
+    for ours, reference in zip(*results, strict=True):
         torch.testing.assert_close(ours, reference, rtol=0, atol=1e-10)
 
 
@@ -64,14 +67,15 @@ def test_heads_of_any_width(batch, head_dim):
     [(torch.float32, 5e-6, 2e-5), (torch.bfloat16, 2e-2, 8e-2), (torch.float16, 2e-3, 1e-2)],
     ids=str,
 )
-def test_precision(batch, dtype, of_output, of_gradient):
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_precision(batch, dtype, of_output, of_gradient, rate):
     """Compare with 64 bits, on the rounded input."""
     pattern, head_dim = mate_pattern(4), 16
     qkv, weight = (tensor.detach().double() for tensor in inputs(batch, pattern.heads, head_dim, dtype))
     qkv.requires_grad_()
-    expected = attend(qkv, build_plan(batch, pattern.kinds, "eager"), pattern)
+    expected = attend(qkv, build_plan(batch, pattern.kinds, "eager"), pattern, drawn(batch, pattern, rate))
     (gradient,) = torch.autograd.grad(expected, qkv, weight)
-    output, ours = run(batch, pattern, "native", head_dim, dtype)
+    output, ours = run(batch, pattern, "native", head_dim, dtype, rate)
     assert output.dtype == ours.dtype == dtype
     torch.testing.assert_close(output.double(), expected, rtol=0, atol=of_output)
     torch.testing.assert_close(ours.double(), gradient, rtol=0, atol=of_gradient)
@@ -121,7 +125,7 @@ def test_threads_do_not_change_a_bit(batch, dtype, threads, monkeypatch):
     results = []
     for count in (1, 2, 8):
         threads(count)
-        results.append(run(batch, mate_pattern(4), "native", 16, dtype))
+        results.append(run(batch, mate_pattern(4), "native", 16, dtype, rate=0.1))
     for others in results[1:]:
         assert all(torch.equal(ours, first) for ours, first in zip(others, results[0], strict=True))
 

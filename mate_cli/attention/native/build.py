@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import torch
 
-from mate_cli.attention.native.compiler import Compiler, KernelUnavailable, find_compiler, processor
+from mate_cli.attention.native.compiler import Compiler, KernelUnavailable, find_compiler
 from mate_cli.config.paths import PathsConfig, cache_folder
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import in_turn, replacing, write_text
+from mate_cli.system.processor import processor_flags, processor_name
 from mate_cli.system.ranks import is_first_rank
 
 STORAGE = {torch.float32: "float", torch.float64: "double", torch.bfloat16: "BFloat16"}
@@ -93,7 +94,9 @@ def library(dtype: torch.dtype, head_dim: int) -> Library:
 def _library(storage: str, width: int) -> Library:
     compiler = find_compiler()
     macros = (f"-DSTORAGE={storage}", f"-DHEAD_DIM={width}")
-    parts = (_SOURCE.read_text(encoding="utf-8"), *compiler.command, compiler.version, processor(), *macros)
+    # A cache folder may serve several machines, and -march=native means another thing on each.
+    machine = (processor_name(), *sorted(processor_flags()))
+    parts = (_SOURCE.read_text(encoding="utf-8"), *compiler.command, compiler.version, *machine, *macros)
     name = f"{storage}-{width}-{sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
     folder = cache_folder(PathsConfig()) / "native" / name
     try:

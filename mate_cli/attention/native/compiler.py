@@ -64,12 +64,3 @@ def find_compiler() -> Compiler:
     target = "-march=native" if platform.machine() in ("x86_64", "i686") else "-mcpu=native"
     flags = ("-O3", target, "-std=c++17", "-ffp-contract=fast", "-fPIC", "-shared")
     return Compiler((*words, *flags), said.split("\n")[0])
-
-
-def processor() -> str:
-    """Describe what the instructions of a library depend on; a cache folder may serve several machines."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return f"{platform.processor()} {platform.machine()}"
-    return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU"))}))

@@ -9,10 +9,10 @@
 // - Keys and values are read where the projection left them. Nothing is gathered into blocks or padded to a length.
 // - Forward is an online softmax over tiles; it keeps the logarithm of each query's sum. Backward computes the weights
 //   again from that. Scores are in units of log 2, for exp2 costs less than exp: queries are multiplied by log2(e).
-// - A task is a chunk of lines (or a question) and one head. Two tasks never write to the same place: what chunks add to
+// - A task is a chunk of lines (or a question) and one head. No two tasks write to the same place: what chunks add to
 //   the gradient of their question goes to a place of its own, and these are summed in a fixed order. So the result
 //   has the same bits for any number of threads.
-// - Dropout keeps no mask: whether a pair is dropped follows from a number of its query and one of its key.
+// - Dropout keeps no mask: whether a pair is dropped follows from a word of its query and one of its key (dropout.py).
 //
 // Built by build.py with -DSTORAGE=float, double or BFloat16 and -DHEAD_DIM=N. Uses the vector extensions of GCC and
 // Clang instead of one processor's intrinsics; needs no header but the standard library's.
@@ -21,16 +21,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <thread>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 // ---- What Python hands over: the same fields, in the same order, as in plan.py and attend.py ----------------------
 
-struct Document {  // places in Group::order where question, table and document end; rows of sums for its chunks
-  int32_t begin, table, end, first_sum, chunks;
+struct Document {
+  int32_t begin, table, end;   // places in Group::order: the question is [begin, table), the table [table, end)
+  int32_t first_sum, chunks;  // its chunks have a row of sums for each token of the question, from first_sum on
 };
 
 struct Line {  // places in Group::order
@@ -51,7 +50,7 @@ struct Group {  // heads that see the same lines
 
 struct Batch {
   const Group* groups;
-  const int32_t* padding;                 // tokens of no document
+  const int32_t* padding;                   // tokens of no document
   const uint32_t *query_words, *key_words;  // [heads, tokens]; null: no dropout
   int64_t tokens;
   int32_t num_groups, num_padding, heads, head_dim, threads;
@@ -67,16 +66,16 @@ struct BFloat16 {
   uint16_t bits;
 };
 
-using Stored = STORAGE;                                                                // in the tensors of PyTorch
-using Number = std::conditional_t<std::is_same_v<Stored, double>, double, float>;      // in computations
+using Stored = STORAGE;                                                            // in the tensors of PyTorch
+using Number = std::conditional_t<std::is_same_v<Stored, double>, double, float>;  // in computations
 constexpr int WIDTH = HEAD_DIM;  // a multiple of 16; narrower heads are filled up with zeros
 
 #if defined(__AVX512F__)
 constexpr int VECTOR_BYTES = 64, REGISTERS = 32;
 constexpr const char* INSTRUCTIONS = "AVX-512";
-#elif defined(__AVX__)
+#elif defined(__AVX2__)
 constexpr int VECTOR_BYTES = 32, REGISTERS = 16;
-constexpr const char* INSTRUCTIONS = "AVX";
+constexpr const char* INSTRUCTIONS = "AVX2";
 #elif defined(__aarch64__)
 constexpr int VECTOR_BYTES = 16, REGISTERS = 32;
 constexpr const char* INSTRUCTIONS = "NEON";
@@ -86,10 +85,14 @@ constexpr const char* INSTRUCTIONS = "128-bit vectors";
 #endif
 
 constexpr int LANES = VECTOR_BYTES / sizeof(Number);
-constexpr int ROWS = REGISTERS == 32 ? 12 : 6;  // x 2 vectors: sums that a product keeps in registers
-constexpr int QUERIES = 48;                     // of a block; a multiple of LANES
+constexpr int ROWS = REGISTERS == 32 ? 12 : 6;  // times 2 vectors are the sums that a product keeps in registers
+constexpr int QUERIES = 48;                     // of a block
 constexpr int KEYS = 64;                        // of a tile
-constexpr int COPY_FROM = 64;  // keys; the rows of longer lines, far apart in memory, would evict each other from caches
+static_assert(WIDTH % 16 == 0 && WIDTH % LANES == 0 && QUERIES % LANES == 0 && QUERIES % 4 == 0);
+
+// Keys and values of lines this long are copied: their rows lie a power of two or so apart in memory, share few sets
+// of the caches, and would evict each other before the next block of queries reads them again.
+constexpr int COPY_FROM = 64;
 
 typedef Number Vector __attribute__((vector_size(VECTOR_BYTES)));
 typedef Number Quad __attribute__((vector_size(4 * sizeof(Number))));
@@ -181,6 +184,7 @@ inline void write_row(const Number* from, int head_dim, Number factor, Stored* t
 
 // ---- Products of tiles ------------------------------------------------------------------------------------------
 
+// Call body with n, at most MOST, as a compile-time constant.
 template <int MOST, class Body>
 inline void with_constant(int n, Body body) {
   if constexpr (MOST > 0) {
@@ -262,6 +266,7 @@ inline void add_queries(int queries, int keys, const Number* tile, const Number*
   });
 }
 
+// The two halves of a and b, element by element in turn.
 #if defined(__clang__) || __GNUC__ >= 12
 inline Quad interleave_low(Quad a, Quad b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
 inline Quad interleave_high(Quad a, Quad b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
@@ -271,6 +276,13 @@ inline Quad interleave_low(Quad a, Quad b) { return __builtin_shuffle(a, b, Plac
 inline Quad interleave_high(Quad a, Quad b) { return __builtin_shuffle(a, b, Places{2, 6, 3, 7}); }
 #endif
 
+inline void interleave(const Quad* from, Quad* to) {
+  for (int i = 0; i < 2; i++) {
+    to[2 * i] = interleave_low(from[i], from[i + 2]);
+    to[2 * i + 1] = interleave_high(from[i], from[i + 2]);
+  }
+}
+
 // across[e][q] = rows[q][e] for q < count, 0 up to `lanes`; squares of 4 x 4, by interleaving their rows twice.
 inline void transpose(Number* rows, int count, int lanes, Number* across) {
   const int end = (lanes + 3) / 4 * 4;
@@ -279,8 +291,8 @@ inline void transpose(Number* rows, int count, int lanes, Number* across) {
     for (int e = 0; e < WIDTH; e += 4) {
       Quad a[4], b[4];
       for (int i = 0; i < 4; i++) a[i] = load<Quad>(rows + (q + i) * WIDTH + e);
-      for (int i = 0; i < 2; i++) b[2 * i] = interleave_low(a[i], a[i + 2]), b[2 * i + 1] = interleave_high(a[i], a[i + 2]);
-      for (int i = 0; i < 2; i++) a[2 * i] = interleave_low(b[i], b[i + 2]), a[2 * i + 1] = interleave_high(b[i], b[i + 2]);
+      interleave(a, b);
+      interleave(b, a);
       for (int i = 0; i < 4; i++) store(across + (e + i) * QUERIES + q, a[i]);
     }
 }
@@ -289,12 +301,14 @@ inline int lanes_for(int queries) { return (queries + LANES - 1) / LANES * LANES
 
 // ---- Heads and tasks ------------------------------------------------------------------------------------------------
 
-// Where a head of a group is: its number in the whole pattern and its columns. A row of qkv holds, group by group,
-// query | key | value of all heads of the group; a row of the output holds head by head.
+// Where a head is. A row of qkv holds, group by group, query | key | value of all heads of the group; a row of the
+// output holds head by head.
 struct Head {
   const Group* group;
-  int32_t number;
-  int64_t query, key, value, output, sums;
+  int32_t number;             // in the whole pattern
+  int64_t query, key, value;  // first columns in qkv
+  int64_t output;             // first column in the output
+  int64_t sums;               // first of its rows of sums
 };
 
 inline std::vector<Head> heads_of(const Batch& batch) {
@@ -390,9 +404,9 @@ struct HeadInput {
   }
 };
 
-// Which of LANES queries drop a key: a hash of the numbers of query and key, compared with a limit.
-inline Mask is_dropped(const uint32_t* query_words, uint32_t key_words, int32_t drop_below) {
-  Words hash = (load<Words>(query_words) ^ key_words) * 0x7feb352du;
+// Which of LANES queries drop a key: a hash of the words of query and key, the same as in dropout.py, is below a limit.
+inline Mask is_dropped(const uint32_t* query_words, uint32_t key_word, int32_t drop_below) {
+  Words hash = (load<Words>(query_words) ^ key_word) * 0x7feb352du;
   hash = (hash ^ hash >> 15) * 0x846ca68bu;
   return __builtin_convertvector((SignedWords)hash < drop_below, Mask);
 }
