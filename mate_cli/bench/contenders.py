@@ -96,7 +96,8 @@ class Model:
     def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
         layout, config = packed(tables), self._mate_config(point)
         buckets = Buckets(self.config.bucketed.global_size, self.config.bucketed.radius)
-        planner = make_planner(config, self.config.attention.backend, point.device, buckets)
+        low_precision = point.dtype != "fp32"
+        planner = make_planner(config, self.config.attention.backend, point.device, buckets, low_precision)
         started = time.perf_counter()
         plan = planner(layout).to(point.device)
         seconds = time.perf_counter() - started

@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(bench: Mate, capfd: pytest.
         (
             "suite=quik",
             "unknown suite 'quik': did you mean quick? "
-            "choose from acceptance, backends, full, gpu, paper, quick, shapes",
+            "choose from acceptance, backends, full, gpu, paper, quick, shapes, training",
         ),
         ("suite.rounds=2", "suite.rounds=2: must be at least 3"),
         ("suite.grids.figures.batches=[0]", "suite.grids.figures.batches=0: must be at least 1"),

@@ -106,10 +106,21 @@ def test_attention_dropout_is_there_or_refused(name):
     check_dropout(config)
 
 
+DROPPING = ("task.schedules.smoke.attention_dropout=0.1", "task.schedules.smoke.dropout=0.1")
+
+
 @pytest.mark.parametrize("name", fast("sat", of=["linformer", "table_etc", "sat"]))
 def test_attention_dropout_trains(name, mate):
-    words = ("task.schedules.smoke.attention_dropout=0.1", "task.schedules.smoke.dropout=0.1")
-    assert mate("train", *TINY, f"model={name}", *words) == 0
+    assert mate("train", *TINY, f"model={name}", *DROPPING) == 0
+
+
+def test_attention_dropout_needs_no_slower_backend(mate, capsys):
+    assert mate("train", *TINY, "name=plain") == 0
+    assert mate("train", *TINY, *DROPPING, "name=dropping") == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("attention: ")]
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+    assert lines[0].endswith(", estimated to be the fastest here for the first examples")
 
 
 def test_a_linformer_reads_no_more_than_it_was_made_for():

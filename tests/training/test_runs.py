@@ -31,6 +31,7 @@ def test_a_run_folder_is_enough(trained):
     assert status["step"] == status["steps"] == 2
     assert status["seconds"] > 0
     assert status["hardware"]["device"]
+    assert status["attention"] in ("native", "ragged", "dense")
     weights = load_file(trained / "best" / "model.safetensors")
     assert status["parameters"] == sum(tensor.numel() for tensor in weights.values())
     tokens = read_run(trained).tokens
