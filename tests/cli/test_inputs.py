@@ -55,6 +55,14 @@ def test_a_missing_table_is_found_without_heavy_imports(folder: Path) -> None:
     assert not loaded & {"numpy", "torch", "transformers", "datasets", "pandas", "sklearn", "pytorch_lightning"}
 
 
+def test_prediction_imports_no_training_library() -> None:
+    code = "import sys, mate_cli.inference.predictor, mate_cli.reporting.answer; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert "torch" in loaded
+    assert not loaded & {"pytorch_lightning", "lightning_fabric", "torchmetrics", "datasets", "pandas", "sklearn"}
+
+
 def test_the_readers_of_tables_import_nothing_heavy() -> None:
     code = (
         "import importlib, pkgutil, sys, mate_cli.tables as t;"
