@@ -170,7 +170,7 @@ def test_one_mask_for_all_heads(backend):
     assert_equal(batch, ROW_OR_COLUMN, backend)
 
 
-@pytest.mark.parametrize("backend", ["ragged", "blocks", "varlen", "bucketed"])
+@pytest.mark.parametrize("backend", ["native", "ragged", "blocks", "varlen", "bucketed"])
 def test_backends_by_line_refuse_one_mask_for_all_heads(backend):
     batch = layout([document(3, True, 4, 4, np.random.default_rng(0))], [1])
     with pytest.raises(UserError, match="row_or_column"):

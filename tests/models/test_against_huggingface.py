@@ -72,7 +72,7 @@ def test_the_sizes_are_those_of_the_paper(hidden, layers, heads, millions):
     assert sum(p.numel() for p in model.parameters()) / 1e6 == pytest.approx(millions, abs=0.6)
 
 
-@pytest.mark.parametrize("backend", ["eager", "dense", "ragged"])
+@pytest.mark.parametrize("backend", ["eager", "dense", "native", "ragged"])
 @pytest.mark.parametrize("reset", [True, False])
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "gelu_pytorch_tanh"])
 def test_full_attention_is_tapas(small_config, padded_tables, backend, reset, activation):
@@ -85,7 +85,7 @@ def test_full_attention_is_tapas(small_config, padded_tables, backend, reset, ac
     compare(ours, theirs, padded_tables["attention_mask"])
 
 
-@pytest.mark.parametrize("backend", ["eager", "dense", "ragged"])
+@pytest.mark.parametrize("backend", ["eager", "dense", "native", "ragged"])
 @pytest.mark.parametrize("ratio", [0.0, 0.34, 0.5, 1.0])
 def test_mate_is_tapas_with_a_mask_per_head(small_config, padded_tables, backend, ratio):
     """Paper section 3. The mask is additive: a boolean one does nothing in Hugging Face's TAPAS (note 41)."""

@@ -39,7 +39,7 @@ def test_the_backends_agree_through_the_whole_model(small_config, padded_tables,
     config = small_config(heads=heads)
     model = MateForCellSelection(config).double()
     results = {}
-    for backend in ("eager", "dense", "ragged"):
+    for backend in ("eager", "dense", "native", "ragged"):
         logits = model(**packed(padded_tables, config, backend))
         model.zero_grad()
         logits.square().sum().backward()
@@ -104,7 +104,7 @@ def test_dropout_falls_in_training_only(small_config, padded_tables):
     assert torch.equal(model(**padded_tables).last_hidden_state, model(**padded_tables).last_hidden_state)
 
 
-@pytest.mark.parametrize("backend", ["auto", "dense", "ragged", "blocks"])
+@pytest.mark.parametrize("backend", ["auto", "dense", "native", "ragged", "blocks"])
 def test_attention_dropout_is_the_same_in_every_backend(small_config, padded_tables, backend):
     model = MateModel(small_config(attention_probs_dropout_prob=0.3)).train()
     states = []

@@ -39,7 +39,8 @@ def gradients(config: MateConfig, backend: str, recompute: bool) -> tuple[dict[s
 
 
 @pytest.mark.parametrize(
-    ("backend", "attention_dropout"), [("eager", 0.2), ("dense", 0.2), ("ragged", 0.2), ("ragged", 0.0)]
+    ("backend", "attention_dropout"),
+    [("eager", 0.2), ("dense", 0.2), ("ragged", 0.2), ("native", 0.2), ("native", 0.0)],
 )
 def test_recomputing_changes_no_gradient_and_keeps_less(
     small_config: Any, backend: str, attention_dropout: float

@@ -91,7 +91,7 @@ def assert_real_tokens_equal(ours, expected, io, atol=1e-5):
     np.testing.assert_allclose(ours.detach().numpy()[real], expected[real], atol=atol, rtol=1e-5)
 
 
-@pytest.mark.parametrize("backend", ["eager", "dense", "ragged"])
+@pytest.mark.parametrize("backend", ["eager", "dense", "native", "ragged"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_encoder(weights, io, variant, backend):
     model = model_of(weights, **VARIANTS[variant])
