@@ -37,7 +37,8 @@ TINY = ("backbone=tiny", "schedule=smoke")
 STEPS = "task.schedules.smoke"
 TRAIN = (
     *("train", "task=hybridqa", *TINY, "hardware=cpu", "data_dir=../data", "name=run", "-m"),
-    *(f"{STEPS}.steps=10", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1"),
+    *(f"{STEPS}.steps=10", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4"),
+    *(f"{STEPS}.dropout=0.1", f"{STEPS}.attention_dropout=0.1"),
 )
 DATA = ("data.hybridqa=../data", "data.tables=../data/WikiTables-WithLinks")
 WORDS = {

@@ -35,7 +35,8 @@ Mate = Callable[..., int]
 STEPS = "task.schedules.smoke"
 RUN = (
     *(*TINY, "task=hybridqa", "data_dir=../few", "name=run", "hardware.workers=0"),
-    *(f"{STEPS}.steps=5", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4", f"{STEPS}.dropout=0.1"),
+    *(f"{STEPS}.steps=5", f"{STEPS}.save_every=2", f"{STEPS}.validate_every=4"),
+    *(f"{STEPS}.dropout=0.1", f"{STEPS}.attention_dropout=0.1"),
 )
 SECRET = "0123456789abcdef0123456789abcdef01234567"
 
