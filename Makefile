@@ -33,9 +33,9 @@ test: $(READY) ## run the fast tests (minutes)
 test-slow: $(READY) ## run the slow tests, which train, kill and resume
 	$(PYTEST) -m "slow and not oracles and not gpu and not sweep"
 
-# Limit PyTorch, oneDNN and MKL to the instructions of older processors.
-LIMITS_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2
-LIMITS_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+# Limit PyTorch, oneDNN, MKL and the compiled kernel to the instructions of older processors.
+LIMITS_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2 CXXFLAGS=-march=x86-64-v2
+LIMITS_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 CXXFLAGS=-march=x86-64-v3
 
 test-processors: test-processor-default test-processor-avx2 ## run the fast and slow tests and the demo as on CPUs without AVX2, then without AVX-512 (hours)
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import platform
 import signal
 import sys
 import time
@@ -279,3 +280,12 @@ def test_the_source_is_data_of_the_package():
 def test_backends_for_a_cpu_refuse_other_devices(backend):
     with pytest.raises(UserError, match="needs a CPU"):
         make_planner(MateConfig(), backend, "cuda")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names instructions of x86")
+def test_cxxflags_limit_the_instructions(monkeypatch):
+    monkeypatch.setenv("CXXFLAGS", "-march=x86-64-v2")
+    assert library(torch.float32, 16).instructions == "128-bit vectors"
+    monkeypatch.setenv("CXXFLAGS", "-march=x86-64-v3")
+    forget()
+    assert library(torch.float32, 16).instructions == "AVX"

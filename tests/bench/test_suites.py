@@ -28,7 +28,7 @@ def suite(name: str) -> BenchConfig:
 
 
 def test_all_suites_are_tested_below() -> None:
-    assert SUITES == ["acceptance", "backends", "full", "gpu", "paper", "quick", "shapes"]
+    assert SUITES == ["acceptance", "backends", "full", "gpu", "paper", "quick", "shapes", "training"]
 
 
 @pytest.mark.parametrize("name", SUITES)

@@ -45,7 +45,7 @@ class Compiler:
 
 
 def find_compiler() -> Compiler:
-    """Return ``$CXX`` if that is set, else the first compiler that is there.
+    """Return ``$CXX`` if that is set, else the first compiler that is there, with ``$CXXFLAGS`` behind our flags.
 
     Raises:
         KernelUnavailable: there is none, or it does not run.
@@ -63,4 +63,5 @@ def find_compiler() -> Compiler:
     # GCC and Clang have the option for this machine's processor under -march on x86, under -mcpu elsewhere.
     target = "-march=native" if platform.machine() in ("x86_64", "i686") else "-mcpu=native"
     flags = ("-O3", target, "-std=c++17", "-ffp-contract=fast", "-fPIC", "-shared")
-    return Compiler((*words, *flags), said.split("\n")[0])
+    more = shlex.split(os.environ.get("CXXFLAGS", ""))  # behind ours, so that -march there counts
+    return Compiler((*words, *flags, *more), said.split("\n")[0])
