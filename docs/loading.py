@@ -18,7 +18,7 @@ from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.features import TOKEN_TYPES
 
 BATCH, LENGTHS, SECONDS = 8, (512, 2048, 8192), 2.0
-BACKENDS = ("ragged", "varlen", "flex", "blocks")
+BACKENDS = ("native", "ragged", "varlen", "flex", "blocks")
 
 
 def main() -> None:
