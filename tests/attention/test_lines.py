@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.attention import Layout, allowed
+from mate_cli.attention.generated import table_layout
 from mate_cli.attention.lines import ragged_plan
 
 
@@ -63,3 +64,27 @@ def test_a_question_inside_the_table_is_refused():
     zeros = np.zeros(3, np.int64)
     with pytest.raises(ValueError, match="question"):
         ragged_plan(Layout(zeros, zeros + 1, zeros + 1, np.array([1, 0, 1])), ("row",))
+
+
+def packed(tables):
+    names = ("row", "column", "segment")
+    numbers = np.repeat(np.arange(len(tables)), [len(table.row) for table in tables])
+    return Layout(numbers, *(np.concatenate([getattr(table, name) for table in tables]) for name in names))
+
+
+def rows_moved(plan):
+    return sum(len(lines.key_index) for group in plan.groups for lines in group.classes)
+
+
+def test_a_long_question_is_not_copied_to_many_short_lines():
+    """One column, 1,024 tokens, question 190: about a hundred rows of a few tokens."""
+    layout = packed([table_layout("column", 1024, question=190)])
+    assert rows_moved(ragged_plan(layout, ("row",))) < 3 * 1024
+    assert rows_moved(ragged_plan(layout, ("row",), apart=False)) > 15 * 1024
+
+
+def test_one_long_question_pads_no_other_document():
+    short = [table_layout("grid", 320, question=10, seed=seed) for seed in range(7)]
+    alone, mixed = packed(short), packed([*short, table_layout("grid", 320, question=250)])
+    for kind in ("row", "column"):
+        assert rows_moved(ragged_plan(mixed, (kind,))) < rows_moved(ragged_plan(alone, (kind,))) + 3 * 320

@@ -16,7 +16,7 @@ from mate_cli.runs.folder import FollowedFolder, RunFolder
 from mate_cli.runs.identity import Identity, identity_of
 from mate_cli.system.errors import UserError
 from mate_cli.system.ranks import is_first_rank
-from mate_cli.training.devices import Devices, accumulation, loader_workers, resolve_devices
+from mate_cli.training.devices import Devices, accumulation, emulates_bf16, loader_workers, resolve_devices
 from tests.config.test_config import train_config
 
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID")
@@ -116,3 +116,20 @@ def test_but_not_in_another_precision(tmp_path):
     moved = plain | {"hardware": {"devices": 2, "precision": "bf16-mixed"}}
     with pytest.raises(UserError, match=r"another hardware\.precision"):
         folder.claim(resume=True, overwrite=False, identity=identity_of(moved, None, None))
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "precision", "emulated"),
+    [
+        ({"avx2": True}, "bf16-mixed", True),
+        ({"avx2": True}, "32", False),
+        ({"avx512_bf16": True}, "bf16-mixed", False),
+        ({"amx_bf16": True}, "bf16-mixed", False),
+    ],
+)
+def test_bf16_is_emulated_without_its_instructions(
+    capabilities: dict[str, bool], precision: str, emulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    hardware = HardwareConfig(name="cpu", accelerator="cpu", devices=1, precision=precision, micro_batch=1)
+    assert emulates_bf16(resolve_devices(hardware)) == emulated
