@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 import matplotlib.style
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from mate_cli.bench.findings import Series, Value, curves, xy
+from mate_cli.bench.measure import Record
 
 # Steeper curves leave the figure at the top, as TableETC's does in figure 5 of the paper.
 _TOP = 6
@@ -31,7 +34,6 @@ AXES = (
     Axis("figure6-memory", "peak memory (MiB)", lambda r: r["peak_bytes"] / 2**20 if "peak_bytes" in r else None),
 )
 
-
 # Ten colours that colour-blind people can tell apart, then the same dashed.
 _LINES = cycler(linestyle=["-", "--"]) * matplotlib.style.library["tableau-colorblind10"]["axes.prop_cycle"]
 
@@ -42,15 +44,15 @@ def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | No
     Args:
         only: the name of one axis.
     """
-    by_series: dict[Series, dict[str, list[dict[str, Any]]]] = {}
+    by_series: dict[Series, dict[str, list[Record]]] = {}
     for (series, model), curve in curves(records).items():
         by_series.setdefault(series, {})[model] = curve
     return [
-        _draw(folder, axis, series, points)
+        _draw(folder, axis, series, shown)
         for series, models in by_series.items()
         for axis in AXES
         if only in (None, axis.name)
-        and (points := {m: xy(curve, axis.value) for m, curve in models.items() if len(xy(curve, axis.value)[0]) > 1})
+        and (shown := {m: curve for m, curve in models.items() if len(xy(curve, axis.value)[0]) > 1})
     ]
 
 
@@ -59,24 +61,43 @@ def series_name(series: Sequence[object]) -> str:
     return f"{size}, {mode}, {dtype}, {layout}, batch {batch}"
 
 
-def _draw(folder: Path, axis: Axis, series: Series, points: dict[str, tuple[list[int], list[float]]]) -> Path:
-    figure = Figure(figsize=(7, 4), layout="constrained")
+def _draw(folder: Path, axis: Axis, series: Series, models: dict[str, list[Record]]) -> Path:
+    """Draw the curves twice, on linear and on logarithmic axes."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    axes.set_prop_cycle(_LINES)
-    for model in sorted(points, key=lambda name: not name.startswith("mate")):  # ours have the strongest colours
-        axes.plot(*points[model], marker="o", markersize=3, label=model)
-    axes.set(xlabel="sequence length", ylabel=axis.label, xlim=(0, None), ylim=(0, _top(points)))
-    axes.set_title(series_name(series), fontsize=9)
-    figure.legend(fontsize=8, loc="outside right upper")
+    linear, logarithmic = figure.subplots(1, 2)
+    for axes in (linear, logarithmic):
+        axes.set_prop_cycle(_LINES)
+        # Ours have the strongest colours.
+        for model in sorted(models, key=lambda name: (name != "mate", not name.startswith("mate"))):
+            _plot(axes, axis, model, models[model])
+        axes.set_xlabel("sequence length (tokens)")
+    linear.set(ylabel=axis.label, xlim=(0, None), ylim=(0, _top(axis, models)))
+    linear.locator_params("x", nbins=6)
+    logarithmic.set(xscale="log", yscale="log")
+    logarithmic.set_xticks(sorted({int(record["length"]) for curve in models.values() for record in curve}))
+    logarithmic.xaxis.set_major_formatter("{x:.0f}")
+    logarithmic.xaxis.set_minor_locator(NullLocator())
+    figure.suptitle(series_name(series), fontsize=9)
+    figure.legend(*linear.get_legend_handles_labels(), fontsize=8, loc="outside right upper")
     size, layout, batch, mode, dtype = series
     path = folder / f"{axis.name}-{size}-{mode}-{dtype}-{layout}-b{batch}.png"
     figure.savefig(path, dpi=150)
     return path
 
 
-def _top(points: dict[str, tuple[list[int], list[float]]]) -> float:
+def _plot(axes: Axes, axis: Axis, model: str, curve: list[Record]) -> None:
+    """Draw one model; between the quartiles of its times a band."""
+    lengths, values = xy(curve, axis.value)
+    width = 2.5 if model == "mate" else 1.2
+    (line,) = axes.plot(lengths, values, marker="o", linewidth=width, markersize=3, label=model)
+    if axis.name == "figure4-time":
+        timed = [record["seconds"] for record in curve if "seconds" in record]
+        low, high = ([seconds[quartile] for seconds in timed] for quartile in ("q1", "q3"))
+        axes.fill_between(lengths, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+
+
+def _top(axis: Axis, models: dict[str, list[Record]]) -> float:
     """Upper end of the vertical axis: the highest value, but at most ``_TOP`` times the limit's highest."""
-    highest = max(max(values) for _, values in points.values())
-    limit = max(points["limit"][1]) if "limit" in points else highest
-    return 1.05 * min(highest, _TOP * limit)
+    highest = {model: max(xy(curve, axis.value)[1]) for model, curve in models.items()}
+    return 1.05 * min(max(highest.values()), _TOP * highest.get("limit", max(highest.values())))
