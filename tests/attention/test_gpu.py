@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from mate_cli.attention import HeadGroup, Pattern, PatternPlanner, attend
+from mate_cli.attention.dropout import draw_dropout
 from tests.attention.layouts import PATTERNS, document, layout
 
 pytestmark = pytest.mark.gpu
@@ -17,10 +18,12 @@ CASES = {
 }
 
 
-def results(backend, batch, pattern, dtype, qkv, weight):
-    planner = PatternPlanner(pattern.kinds, backend, "cuda", low_precision=dtype != torch.float32)
+def results(backend, batch, pattern, dtype, qkv, weight, rate=0.0):
+    planner = PatternPlanner(pattern.kinds, backend, "cuda", low_precision=dtype != torch.float32, dropout=rate > 0)
     inputs = qkv.to("cuda", dtype).requires_grad_()
-    output = attend(inputs, planner(batch).to("cuda"), pattern)
+    torch.manual_seed(0)
+    dropout = draw_dropout(rate, 1, pattern.heads, len(qkv), inputs.device)[0] if rate else None
+    output = attend(inputs, planner(batch).to("cuda"), pattern, dropout)
     (gradient,) = torch.autograd.grad(output, inputs, weight.to("cuda", dtype))
     return output.detach().float(), gradient.float()
 
@@ -28,16 +31,19 @@ def results(backend, batch, pattern, dtype, qkv, weight):
 @pytest.mark.parametrize("case", sorted(CASES))
 @pytest.mark.parametrize("name", sorted(ALL))
 @pytest.mark.parametrize(
-    ("backend", "dtype"),
+    ("backend", "dtype", "rate"),
     [
-        ("varlen", torch.bfloat16),
-        ("varlen", torch.float16),
-        ("flex", torch.bfloat16),
-        ("flex", torch.float32),
-        ("auto", torch.bfloat16),
+        ("varlen", torch.bfloat16, 0.0),
+        ("varlen", torch.float16, 0.0),
+        ("flex", torch.bfloat16, 0.0),
+        ("flex", torch.float32, 0.0),
+        ("flex", torch.float32, 0.3),
+        ("dense", torch.float32, 0.3),
+        ("auto", torch.bfloat16, 0.0),
+        ("auto", torch.bfloat16, 0.1),
     ],
 )
-def test_it_is_the_reference(backend, dtype, name, case):
+def test_it_is_the_reference(backend, dtype, rate, name, case):
     pattern = ALL[name]
     if backend == "varlen" and name == "row or column":
         pytest.skip("varlen computes lines")
@@ -47,8 +53,8 @@ def test_it_is_the_reference(backend, dtype, name, case):
     torch.manual_seed(0)
     qkv = torch.randn(len(batch.document), 3 * pattern.heads * HEAD_DIM)
     weight = torch.randn(len(batch.document), pattern.heads * HEAD_DIM)
-    expected = results("eager", batch, pattern, torch.float32, qkv, weight)
+    expected = results("eager", batch, pattern, torch.float32, qkv, weight, rate)
     tolerance = 1e-4 if dtype == torch.float32 else 0.02
-    for ours, reference in zip(results(backend, batch, pattern, dtype, qkv, weight), expected, strict=True):
+    for ours, reference in zip(results(backend, batch, pattern, dtype, qkv, weight, rate), expected, strict=True):
         assert (ours - reference).norm() < tolerance * reference.norm()
         assert not ours[torch.from_numpy(batch.document < 0)].any()
