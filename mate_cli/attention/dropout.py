@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from mate_cli.attention.kernel import attend_block, kernel_precision
+from mate_cli.attention.kernel import at_least_float, attend_block
 from mate_cli.attention.pattern import Pattern
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
@@ -127,7 +127,7 @@ def attend_dropping(
         dropout: the words of these queries and keys, ``[blocks, heads, n]``.
 
     Returns:
-        ``[blocks, heads, queries, head_dim]`` of the same dtype; ``[blocks, heads, queries]``, at least fp32 on a CPU.
+        ``[blocks, heads, queries, head_dim]`` of the same dtype; ``[blocks, heads, queries]``, at least fp32.
     """
     if query.device.type == "xla":  # which PyTorch's checkpoint does not know
         return _attend_dropping(query, key, value, mask, dropout)
@@ -140,7 +140,7 @@ def attend_dropping(
 def _attend_dropping(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: Dropout
 ) -> tuple[Tensor, Tensor]:
-    precision = kernel_precision(query, query.shape[-2])
+    precision = at_least_float(query)  # as the kernels do; a softmax in bf16 would be off by per cents
     with torch.autocast(query.device.type, enabled=False):
         scores = query.to(precision) @ key.to(precision).transpose(-1, -2) / query.shape[-1] ** 0.5
         if mask is not None:
