@@ -2,6 +2,7 @@
 
 from hypothesis import HealthCheck, settings
 
+from tests.compilers import pytest_collection_modifyitems  # noqa: F401
 from tests.user_errors import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401
 
 # Machines that tests share pause them at will; how fast we are is measured by `mate bench`.

@@ -10,6 +10,7 @@ from mate_cli.attention import BACKENDS, HeadGroup, Pattern, full_pattern, mate_
 from mate_cli.attention import autotune as tuning
 from mate_cli.attention.autotune import Trial, autotune, candidates, measure
 from tests.attention.layouts import document, layout
+from tests.compilers import NATIVE
 
 ROW_OR_COLUMN = Pattern((HeadGroup("row_or_column", 2),))
 
@@ -71,7 +72,7 @@ def test_a_memory_that_cannot_be_written_stops_nothing(batch, trials, tmp_path):
 
 
 def test_candidates_are_exact_and_run_there():
-    assert candidates(trial_of(mate_pattern(4))) == ["dense", "native", "ragged", "blocks"]
+    assert candidates(trial_of(mate_pattern(4))) == ["dense", *NATIVE, "ragged", "blocks"]
     assert candidates(trial_of(ROW_OR_COLUMN)) == ["dense"]
     assert candidates(trial_of(mate_pattern(4), device="cuda")) == ["dense", "flex"]
     assert candidates(trial_of(full_pattern(4), torch.bfloat16, "cuda")) == ["dense", "flex", "varlen"]

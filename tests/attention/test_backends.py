@@ -25,9 +25,10 @@ from mate_cli.attention.lines import ragged_plan
 from mate_cli.system.errors import UserError
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout, layouts
 from tests.attention.stand_ins import attend_by_block, backward_by_sequence, forward_by_sequence
+from tests.compilers import NATIVE
 
 MERGED = "ragged, question apart"
-EXACT = sorted({*BACKENDS, MERGED} - {"eager", "bucketed"})
+EXACT = sorted({*BACKENDS, MERGED} - {"eager", "bucketed", "native"} | {*NATIVE})
 FLEX_KERNEL = flex.kernel
 
 

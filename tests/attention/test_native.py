@@ -21,6 +21,9 @@ from mate_cli.attention.dropout import draw_dropout
 from mate_cli.attention.native import plan as planning
 from mate_cli.attention.native.plan import native_plan
 from tests.attention.layouts import PATTERNS, document, layout
+from tests.compilers import needs_compiler
+
+pytestmark = needs_compiler
 
 SHAPES = [(20, True, 30, 4), (60, True, 9, 3), (5, True, 0, 0), (3, False, 2, 90)]
 

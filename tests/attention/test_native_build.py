@@ -20,6 +20,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
 from mate_cli.system.errors import UserError
 from tests.attention.layouts import document, layout
+from tests.compilers import NATIVE, needs_compiler
 
 KERNEL = torch.float64, 4
 
@@ -41,16 +42,18 @@ def nothing_loaded(monkeypatch):
 @pytest.fixture(scope="module")
 def real():
     """A library that the real compiler has built."""
+    if not NATIVE:
+        pytest.skip("needs a C++ compiler")
     return library(*KERNEL).folder / "kernel.so"
 
 
 class StandIn:
-    """A compiler that copies a library built before, and counts how often it does."""
+    """A compiler that does some other work, and counts how often it does."""
 
-    def __init__(self, folder, library):
+    def __init__(self, folder):
         self.log, self.path = folder / "log", folder / "c++"
         self.log.touch()
-        self.write(f"cp {library} $out")
+        self.write("exit 1")
 
     def write(self, work):
         self.path.write_text(
@@ -65,13 +68,20 @@ class StandIn:
 
 
 @pytest.fixture
-def compiler(real, tmp_path, monkeypatch):
+def stand_in(tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
-    stand_in = StandIn(folder, real)
+    stand_in = StandIn(folder)
     monkeypatch.setenv("CXX", str(stand_in.path))
     monkeypatch.setenv("MATE_CACHE", str(tmp_path / "cache"))
     forget()
+    return stand_in
+
+
+@pytest.fixture
+def compiler(real, stand_in):
+    """A compiler that copies a library built before."""
+    stand_in.write(f"cp {real} $out")
     return stand_in
 
 
@@ -201,28 +211,28 @@ def test_a_compiler_without_openmp(compiler, monkeypatch):
     torch.testing.assert_close(gradient, torch.autograd.grad(expected.square().sum(), qkv), rtol=0, atol=1e-10)
 
 
-def no_compiler(compiler, monkeypatch, tmp_path):
+def no_compiler(stand_in, monkeypatch, tmp_path):
     monkeypatch.delenv("CXX")
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
-def missing(compiler, monkeypatch, tmp_path):
+def missing(stand_in, monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", str(tmp_path / "g++"))
 
 
-def failing(compiler, monkeypatch, tmp_path):
-    compiler.write("echo 'kernel.cpp:1: error: no such thing' >&2; exit 1")
+def failing(stand_in, monkeypatch, tmp_path):
+    stand_in.write("echo 'kernel.cpp:1: error: no such thing' >&2; exit 1")
 
 
-def killed(compiler, monkeypatch, tmp_path):
-    compiler.write("exit 137")
+def killed(stand_in, monkeypatch, tmp_path):
+    stand_in.write("exit 137")
 
 
-def not_a_library(compiler, monkeypatch, tmp_path):
-    compiler.write("echo text > $out")
+def not_a_library(stand_in, monkeypatch, tmp_path):
+    stand_in.write("echo text > $out")
 
 
-def windows(compiler, monkeypatch, tmp_path):
+def windows(stand_in, monkeypatch, tmp_path):
     monkeypatch.setattr("mate_cli.attention.native.compiler.os", type("", (), {"name": "nt"}))
 
 
@@ -238,9 +248,9 @@ TROUBLES = {
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.__name__)
 def test_without_the_kernel_auto_takes_another_backend_and_says_so_once(
-    trouble, compiler, monkeypatch, tmp_path, capfd
+    trouble, stand_in, monkeypatch, tmp_path, capfd
 ):
-    trouble(compiler, monkeypatch, tmp_path)
+    trouble(stand_in, monkeypatch, tmp_path)
     with pytest.raises(KernelUnavailable, match=TROUBLES[trouble]):
         library(*KERNEL)
     config = MateConfig(hidden_size=64, num_attention_heads=4)
@@ -255,6 +265,7 @@ def test_without_the_kernel_auto_takes_another_backend_and_says_so_once(
     assert "take auto" in str(error.value)
 
 
+@needs_compiler
 def test_auto_takes_the_kernel_where_it_works(capfd):
     table = layout([document(5, True, 3, 6, np.random.default_rng(0))], [0])
     config = MateConfig(hidden_size=64, num_attention_heads=4)
@@ -282,6 +293,7 @@ def test_backends_for_a_cpu_refuse_other_devices(backend):
         make_planner(MateConfig(), backend, "cuda")
 
 
+@needs_compiler
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="names instructions of x86")
 def test_cxxflags_limit_the_instructions(monkeypatch):
     monkeypatch.setenv("CXXFLAGS", "-march=x86-64-v2")

@@ -10,6 +10,7 @@ from mate_cli.attention import Layout, build_plan
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.embeddings import Embeddings, reset_positions
 from mate_cli.models.model import MateModel, mean_by_group
+from tests.compilers import NATIVE
 
 
 def packed(padded_tables, config, backend="eager"):
@@ -39,7 +40,7 @@ def test_the_backends_agree_through_the_whole_model(small_config, padded_tables,
     config = small_config(heads=heads)
     model = MateForCellSelection(config).double()
     results = {}
-    for backend in ("eager", "dense", "native", "ragged"):
+    for backend in ("eager", "dense", *NATIVE, "ragged"):
         logits = model(**packed(padded_tables, config, backend))
         model.zero_grad()
         logits.square().sum().backward()
