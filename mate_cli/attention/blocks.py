@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mate_cli.attention.dropout import Dropout, attend_pairs, split_dropout
-from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.dropout import Dropout, attend_pairs, split_heads
+from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import (
     Layout,
     Plan,
@@ -111,7 +111,7 @@ def window_needed(kind: Kind, layout: Layout) -> int:
 def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
     outputs = []
-    for (kind, rows), drops in zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True):
+    for kind, rows, drops in split_heads(qkv, pattern, dropout):
         number = plan.kinds.index(kind)
         tables = _attend_lines(rows, plan, number, drops)
         documents = _attend_documents(rows, plan.asking[number], drops)

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.coverage import Coverage, bucket_coverage
-from mate_cli.attention.dropout import Dropout, attend_pairs, split_dropout
+from mate_cli.attention.dropout import Dropout, attend_pairs, split_heads
 from mate_cli.attention.kernel import kernel_precision
-from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, SortedTokens, gather_index, sort_by_line
 from mate_cli.system.errors import UserError
 
@@ -114,8 +114,8 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
 
 def attend_bucketed(qkv: Tensor, plan: BucketedPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
-    groups = zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True)
-    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), drops) for (kind, rows), drops in groups], 1)
+    groups = split_heads(qkv, pattern, dropout)
+    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), drops) for kind, rows, drops in groups], 1)
 
 
 def _attend_group(rows: Tensor, plan: BucketedPlan, number: int, dropout: Dropout | None) -> Tensor:
@@ -152,12 +152,18 @@ def _attend_global(qkv: Qkv, plan: BucketedPlan, group: BucketGroup, dropout: Dr
     queries = qkv[0].index_select(0, group.global_index).split([len(mask) for mask in masks])
     # Splits instead of slices: each slice would clear a gradient as large as the batch.
     keys, values = (rows.split(plan.pieces)[1::2] for rows in qkv[1:])
-    tokens = torch.arange(plan.tokens, device=group.global_index.device).split(plan.pieces)[1::2]
-    globals_ = group.global_index.split([len(mask) for mask in masks])
-    for number, (*document, mask) in enumerate(zip(queries, keys, values, masks, strict=True)):
+    drops = [None] * len(masks) if dropout is None else _global_dropout(plan, group, dropout)
+    for *document, mask, dropped in zip(queries, keys, values, masks, drops, strict=True):
         query, key, value = (part.transpose(0, 1)[None] for part in document)
-        drops = dropout and dropout.of_blocks(globals_[number], tokens[number], 1)
-        yield attend_pairs(query, key, value, mask, drops)[0].transpose(0, 1)
+        yield attend_pairs(query, key, value, mask, dropped)[0].transpose(0, 1)
+
+
+def _global_dropout(plan: BucketedPlan, group: BucketGroup, dropout: Dropout) -> Iterator[Dropout]:
+    """Yield the dropout of each document's global tokens."""
+    tokens = torch.arange(plan.tokens, device=group.global_index.device).split(plan.pieces)[1::2]
+    queries = group.global_index.split([len(mask) for mask in group.global_masks])
+    for query_index, key_index in zip(queries, tokens, strict=True):
+        yield dropout.of_blocks(query_index, key_index, 1)
 
 
 def _blocks(rows: Tensor, index: Tensor, shape: tuple[int, int]) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from mate_cli.attention.kernel import at_least_float, attend_block
-from mate_cli.attention.pattern import Pattern
+from mate_cli.attention.pattern import Kind, Pattern, split_groups
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 _PARITY = 0x1BD11BDA
@@ -84,12 +84,14 @@ def is_kept(query: Tensor, key: Tensor, threshold: int) -> Tensor:
     return mixed >= threshold
 
 
-def split_dropout(dropout: Dropout | None, pattern: Pattern) -> Iterator[Dropout | None]:
-    """Yield the dropout of each head group of a pattern."""
+def split_heads(
+    qkv: Tensor, pattern: Pattern, dropout: Dropout | None
+) -> Iterator[tuple[Kind, Tensor, Dropout | None]]:
+    """Yield kind, ``[tokens, 3, heads, head_dim]`` and dropout of each head group; see ``split_groups``."""
     first = 0
-    for group in pattern.groups:
-        heads = slice(first, first + group.heads)
-        yield dropout and dropout._replace(query=dropout.query[heads], key=dropout.key[heads])
+    for kind, rows in split_groups(qkv, pattern):
+        heads = slice(first, first + rows.shape[2])
+        yield kind, rows, dropout and dropout._replace(query=dropout.query[heads], key=dropout.key[heads])
         first = heads.stop
 
 
@@ -98,13 +100,14 @@ def threefry(key: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor
     keys = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
     first, second = first + keys[0], second + keys[1]
     for number in range(_ROUNDS):
-        first = first + second
+        first += second
         turn = _ROTATIONS[number % len(_ROTATIONS)]
-        second = first ^ ((second << turn) | _shift_right(second, 32 - turn))
+        high, low = second << turn, second.bitwise_right_shift_(32 - turn).bitwise_and_(2**turn - 1)
+        second = low.bitwise_or_(high).bitwise_xor_(first)  # in place: half of the time
         if number % 4 == 3:
             injection = number // 4 + 1
-            first = first + keys[injection % 3]
-            second = second + keys[(injection + 1) % 3] + injection
+            first += keys[injection % 3]
+            second += keys[(injection + 1) % 3] + injection
     return first, second
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from mate_cli.attention.dropout import Dropout, split_dropout
+from mate_cli.attention.dropout import Dropout, split_heads
 from mate_cli.attention.pattern import Kind, Pattern, allowed, split_groups
 from mate_cli.attention.plan import FILLER, DocumentPlan
 
@@ -68,10 +68,10 @@ def attend_documents(
     for piece, is_document in zip(qkv.split(plan.pieces), plan.is_document, strict=True):
         end = start + len(piece)
         if is_document:
-            groups = zip(split_groups(piece, pattern), split_dropout(dropout, pattern), strict=True)
+            drops = dropout and dropout.of_tokens(slice(start, end))
             heads = [
-                attend(*_by_head(rows), masks[kind][number], drops and drops.of_tokens(slice(start, end)))
-                for (kind, rows), drops in groups
+                attend(*_by_head(rows), masks[kind][number], dropped)
+                for kind, rows, dropped in split_heads(piece, pattern, drops)
             ]
             by_token = [states.transpose(0, 1).flatten(1) for states in heads]
             outputs.append(torch.cat(by_token, 1) if len(by_token) > 1 else by_token[0])

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from mate_cli.attention.dropout import Dropout, is_kept, split_dropout
-from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.dropout import Dropout, is_kept, split_heads
+from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, ranks, run_starts, sort_by_line
 
 BLOCK = 128
@@ -75,8 +75,8 @@ def flex_plan(layout: Layout, kinds: tuple[Kind, ...]) -> FlexPlan:
 
 def attend_flex(qkv: Tensor, plan: FlexPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
     """See ``attend``."""
-    groups = zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True)
-    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), drops) for (kind, rows), drops in groups], 1)
+    groups = split_heads(qkv, pattern, dropout)
+    return torch.cat([_attend_group(rows, plan, plan.kinds.index(kind), drops) for kind, rows, drops in groups], 1)
 
 
 def _attend_group(rows: Tensor, plan: FlexPlan, number: int, dropout: Dropout | None) -> Tensor:

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from mate_cli.attention.dropout import Dropout, attend_dropping, split_dropout
+from mate_cli.attention.dropout import Dropout, attend_dropping, split_heads
 from mate_cli.attention.kernel import at_least_float, kernel_precision
 from mate_cli.attention.lines import DenseBlock, GroupPlan, LineClass, RaggedPlan
-from mate_cli.attention.pattern import Pattern, split_groups
+from mate_cli.attention.pattern import Pattern
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
@@ -200,7 +200,7 @@ def _dense_views(group: _Group, block: DenseBlock) -> tuple[Tensor, Tensor, Tens
 def _attend_dropping(qkv: Tensor, plan: RaggedPlan, pattern: Pattern, dropout: Dropout) -> Tensor:
     """Compute with dropout; PyTorch's kernel has none for a given mask, so autograd goes through the blocks."""
     outputs = []
-    for (kind, rows), drops in zip(split_groups(qkv, pattern), split_dropout(dropout, pattern), strict=True):
+    for kind, rows, drops in split_heads(qkv, pattern, dropout):
         assert drops is not None
         outputs.append(_group_dropping(rows, plan.groups[plan.kinds.index(kind)], drops).flatten(1))
     return torch.cat(outputs, 1)
