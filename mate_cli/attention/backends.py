@@ -15,7 +15,7 @@ from mate_cli.attention.dense import DensePlan, attend_dense
 from mate_cli.attention.dropout import Dropout
 from mate_cli.attention.eager import EagerPlan, attend_eager
 from mate_cli.attention.flex import attend_flex, flex_plan
-from mate_cli.attention.lines import ragged_cost, ragged_plan
+from mate_cli.attention.lines import RaggedPlan, ragged_plan
 from mate_cli.attention.native.attend import attend_native
 from mate_cli.attention.native.plan import native_plan
 from mate_cli.attention.pattern import Kind, Pattern
@@ -99,7 +99,10 @@ class PatternPlanner:
             name = fastest_backend(layout, self.kinds, self.device, low_precision, self.native)
         if name == "bucketed":
             return bucketed_plan(layout, self.kinds, self.buckets)
-        return BACKENDS[name].plan(layout, self.kinds)
+        plan = BACKENDS[name].plan(layout, self.kinds)
+        if self.backend == "auto" and isinstance(plan, RaggedPlan) and _dense_is_faster(plan, layout):
+            return BACKENDS["dense"].plan(layout, self.kinds)
+        return plan
 
 
 def build_plan(layout: Layout, kinds: tuple[Kind, ...], backend: str = "auto", device: str = "cpu") -> Plan:
@@ -134,9 +137,9 @@ def fastest_backend(
 ) -> str:
     """Name the exact backend that should be fastest for the documents and lines of a batch.
 
-    CPU: ``native`` if its kernel works here, else ``ragged`` if lines are short compared with the documents, else
-    ``dense`` (measured). XLA compiles for each shape: ``blocks``. CUDA: from ``_CUDA_LONG`` tokens per document
-    ``varlen`` in low precision and ``flex`` in fp32, else ``dense`` (an estimate, not measured).
+    CPU: ``native`` if its kernel works here, else ``ragged``, whose plan tells whether ``dense`` is faster. XLA, which
+    compiles for each shape: ``blocks``. CUDA: from ``_CUDA_LONG`` tokens per document ``varlen`` in low precision and
+    ``flex`` in fp32, else ``dense`` (an estimate, not measured).
     """
     if device == "xla" and "row_or_column" not in kinds:
         return "blocks"
@@ -145,8 +148,11 @@ def fastest_backend(
         return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
     if device != "cpu" or "row_or_column" in kinds:
         return "dense"
-    if native:
-        return "native"
-    dense_cost = int((tokens**2).sum() + _DENSE_TOKEN_COST * tokens.sum())
-    costs = [dense_cost if kind == "full" else ragged_cost(layout, kind) for kind in kinds]
-    return "ragged" if np.mean(costs) <= dense_cost else "dense"
+    return "native" if native else "ragged"
+
+
+def _dense_is_faster(plan: RaggedPlan, layout: Layout) -> bool:
+    """Say whether lines are so long, or documents so short, that all pairs of a document cost less (measured)."""
+    tokens = np.bincount(layout.document[layout.document >= 0], minlength=1)
+    costs = [group.cost for group in plan.groups if group.classes]
+    return bool(costs) and np.mean(costs) > (tokens**2).sum() + _DENSE_TOKEN_COST * tokens.sum()

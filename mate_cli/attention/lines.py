@@ -66,12 +66,14 @@ class GroupPlan(NamedTuple):
     """The blocks of one kind of head; each query is in one of the classes or dense blocks.
 
     ``merged``: the table's queries and the question's keys of documents whose lines lack the question among their keys;
-    the two results are merged by their log-sum-exp.
+    the two results are merged by their log-sum-exp. ``cost``: estimated time of one head, as a number of pairs of a
+    query and a key; 0 for ``full``.
     """
 
     classes: tuple[LineClass, ...]
     dense: tuple[DenseBlock, ...]
     merged: tuple[DenseBlock, ...] = ()
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,9 @@ def _group_plan(
     if kind == "full":
         return GroupPlan((), tuple(DenseBlock(start, end, start, end) for start, end in spans.tolist()))
     lines, length = _lines(kind, layout), ends - spans[:, 0]
-    is_apart = _is_apart(lines, length) if apart is None else np.full(len(spans), apart)
+    with_question, without = _costs(lines, length)
+    is_apart = with_question > without if apart is None else np.full(len(spans), apart)
+    cost = np.where(is_apart, without, with_question).sum() + length @ (spans[:, 1] - spans[:, 0])
     classes = (
         *_classes(lines.of_documents(is_apart), np.zeros_like(length), questions, len(layout.document)),
         *_classes(lines.of_documents(~is_apart), length, questions, len(layout.document)),
@@ -143,24 +147,12 @@ def _group_plan(
     rows = list(zip(spans[:, 0].tolist(), ends.tolist(), spans[:, 1].tolist(), is_apart, strict=True))
     of_questions = tuple(DenseBlock(start, middle, start, end) for start, middle, end, _ in rows if middle > start)
     merged = tuple(DenseBlock(middle, end, start, middle) for start, middle, end, apart in rows if apart)
-    return GroupPlan(classes, of_questions, tuple(block for block in merged if min(block.queries, block.keys)))
-
-
-def ragged_cost(layout: Layout, kind: Kind) -> float:
-    """Estimate the time of one ``row`` or ``column`` head as a number of pairs of a query and a key."""
-    spans = layout.spans()
-    question = _question_ends(layout, spans) - spans[:, 0]
-    return float(np.minimum(*_costs(_lines(kind, layout), question)).sum() + question @ (spans[:, 1] - spans[:, 0]))
-
-
-def _is_apart(lines: _Lines, question: np.ndarray) -> np.ndarray:
-    """Say for each document whether its question's keys cost less apart from the lines, bool ``[documents]``."""
-    together, apart = _costs(lines, question)
-    return together > apart
+    merged = tuple(block for block in merged if min(block.queries, block.keys))
+    return GroupPlan(classes, of_questions, merged, float(cost))
 
 
 def _costs(lines: _Lines, question: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs of each document's lines with the question among their keys, and apart, ``[documents]``."""
+    """Return the costs of each document's lines, with the question among their keys and apart, ``[documents]``."""
     of_line = question[lines.document]
     together = _cost_of_lines(lines.length, lines.length + of_line)
     apart = _cost_of_lines(lines.length, lines.length) + lines.length * (of_line + _MERGE_COST)
