@@ -26,6 +26,7 @@ class MateForSpanReading(MatePreTrainedModel):
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
         self.tapas = MateModel(config)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.spans = _HEADS[config.span_head](config)
         self.post_init()
 
@@ -41,7 +42,8 @@ class MateForSpanReading(MatePreTrainedModel):
         Returns:
             ``[S]``, at least fp32, also under autocast.
         """
-        return self.spans(self.tapas.encode(input_ids, token_types, positions, plan), first, last)
+        states_TH = self.dropout(self.tapas.encode(input_ids, token_types, positions, plan))
+        return self.spans(states_TH, first, last)
 
 
 class LinearSpans(nn.Module):

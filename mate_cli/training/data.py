@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytorch_lightning as pl
 from torch.utils.data import DataLoader, Subset
 
@@ -18,8 +17,8 @@ class TaskDataModule(pl.LightningDataModule):
 
     Args:
         train, dev: encoded rows (map-style).
-        scorable: rows of ``train`` with a loss, bool ``[rows]``; None if ``train`` is a stream, where the losses of a
-            batch are counted once it is made.
+        is_stream: ``train`` is a stream, in which an example has as many losses as masked tokens; in other data each
+            example has one.
         batch: examples of an optimizer step; micro_batch: of one backward pass on one device.
         workers: processes that build batches and plans; 0 builds them in the training process.
     """
@@ -28,7 +27,7 @@ class TaskDataModule(pl.LightningDataModule):
         self,
         train: Any,
         dev: Any,
-        scorable: np.ndarray | None,
+        is_stream: bool,
         collator: Collator,
         batch: int,
         micro_batch: int,
@@ -40,8 +39,7 @@ class TaskDataModule(pl.LightningDataModule):
         self.train, self.dev, self.collator = train, dev, collator
         self.batch, self.micro_batch, self.steps = batch, micro_batch, steps
         self.seed, self.workers = seed, workers
-        self._scorable = scorable
-        self._counted: tuple[int, int | None] = (-1, None)  # of the last step asked for
+        self.is_stream = is_stream
 
     def train_dataloader(self) -> DataLoader[Batch]:
         assert self.trainer is not None
@@ -53,16 +51,10 @@ class TaskDataModule(pl.LightningDataModule):
         share = rank_share(len(self.dev), self.micro_batch, self.trainer.global_rank, self.trainer.world_size)
         return batch_loader(Subset(self.dev, share), self.collator, self.workers, batch_size=self.micro_batch)
 
-    def scorable_in_step(self, step: int) -> int | None:
-        """Number of examples with a loss in an optimizer step, over all ranks: the divisor of its loss.
-
-        None for a stream.
-        """
-        if self._scorable is None:
-            return None
-        if self._counted[0] != step:
-            self._counted = step, int(self._scorable[self._sampler().step_indices(step)].sum())
-        return self._counted[1]
+    @property
+    def losses_per_step(self) -> int | None:
+        """Number of losses in an optimizer step, over all ranks: the divisor of their sum. None for a stream."""
+        return None if self.is_stream else self.batch
 
     def batches_of(self, step: int, rank: int, world_size: int) -> list[Batch]:
         """Build the micro-batches of an optimizer step on a rank again."""
@@ -71,5 +63,5 @@ class TaskDataModule(pl.LightningDataModule):
         return [self.collator([self.train[number] for number in next(sampler)]) for _ in range(passes)]
 
     def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:
-        sampler = StreamSampler if self._scorable is None else StepSampler
+        sampler = StreamSampler if self.is_stream else StepSampler
         return sampler(len(self.train), self.batch, self.micro_batch, self.steps, self.seed, start, rank, world_size)

@@ -154,7 +154,7 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     data = TaskDataModule(
         rows.train,
         rows.dev,
-        rows.scorable,
+        rows.is_stream,
         collator,
         schedule.batch,
         micro_batch,

@@ -89,7 +89,7 @@ class TaskModule(pl.LightningModule):
             seed_xla(seed)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The share of this micro-batch in the mean loss over the scorable examples of the optimizer step.
+        """The share of this micro-batch in the mean loss over the examples of the optimizer step.
 
         For a stream, the sum of its losses: the number of losses is known only at the end of the step, where
         ``on_before_optimizer_step`` divides the gradients.
@@ -98,11 +98,11 @@ class TaskModule(pl.LightningModule):
         if batch_idx % self.trainer.accumulate_grad_batches == 0:
             self.pass_losses.clear()
         self.pass_losses.append(losses.detach())
-        scorable = self.trainer.datamodule.scorable_in_step(self.trainer.global_step)  # type: ignore[attr-defined]
-        if scorable is None:
+        losses_per_step = self.trainer.datamodule.losses_per_step  # type: ignore[attr-defined]
+        if losses_per_step is None:
             self._stream_losses += batch.num_masked
         # A tensor, because XLA compiles Python numbers into the program.
-        share = torch.tensor(self.trainer.world_size / max(1 if scorable is None else scorable, 1))
+        share = torch.tensor(self.trainer.world_size / (losses_per_step or 1))
         loss = losses.sum() * share.to(losses)
         self._record_loss(loss.detach(), batch_idx)
         # Undo Lightning's division by the number of passes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -14,9 +14,13 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
 from mate_cli.encoding.source import DrawnSource
+from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Task
 from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.splits import data_source, open_split, without_ambiguous
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 _LENGTHS_SEEN = 64
 
@@ -25,13 +29,13 @@ _LENGTHS_SEEN = 64
 class Rows:
     """
     Attributes:
-        train, dev, scorable: as in ``TaskDataModule``; the length of ``train`` is an epoch.
+        train, dev, is_stream: as in ``TaskDataModule``; the length of ``train`` is an epoch.
         mean_length: mean number of tokens of a training example.
     """
 
     train: Any
     dev: Any
-    scorable: np.ndarray | None
+    is_stream: bool
     mean_length: float
 
 
@@ -54,8 +58,26 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
     dev_split = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
     if not config.task.ambiguous:
         train_split = without_ambiguous(train_split, console)
-    scorable = task.scorable(train_split.dataset)
-    return Rows(train_split.dataset, dev_split.dataset, scorable, train_split.report.mean_length)
+    rows = keep_learnable(train_split.dataset, task.scorable(train_split.dataset), console)
+    return Rows(rows, dev_split.dataset, is_stream=False, mean_length=float(np.mean(rows["length"])))
+
+
+def keep_learnable(rows: Dataset, has_loss: np.ndarray, console: Console) -> Dataset:
+    """Keep the rows that have a loss, and print how many go: they would fill batches and teach nothing.
+
+    Args:
+        has_loss: bool ``[rows]`` (``Task.scorable``).
+
+    Raises:
+        UserError: no row has one.
+    """
+    if has_loss.all():
+        return rows
+    if not has_loss.any():
+        raise UserError(f"none of the {len(rows):,} training examples has an answer to learn from; check the data")
+    left_out = np.count_nonzero(~has_loss)
+    console.print(f"train: {left_out:,} of {len(rows):,} examples have no answer to learn from; left out")
+    return rows.select(np.flatnonzero(has_loss))
 
 
 def _corpus_rows(config: TrainConfig, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
@@ -66,4 +88,4 @@ def _corpus_rows(config: TrainConfig, options: EncodingOptions, vocabulary: Path
     held_out = sum(map(len, corpus.manifest.held_out))
     console.print(f"corpus: {len(train):,} tables to train on, {held_out:,} held out")
     lengths = [len(train[place]["input_ids"]) for place in range(min(len(train), _LENGTHS_SEEN))]
-    return Rows(train, dev, None, float(np.mean(lengths)))
+    return Rows(train, dev, is_stream=True, mean_length=float(np.mean(lengths)))

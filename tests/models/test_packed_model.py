@@ -10,6 +10,7 @@ from mate_cli.attention import Layout, build_plan
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.embeddings import Embeddings, reset_positions
 from mate_cli.models.model import MateModel, mean_by_group
+from mate_cli.models.span_reading import MateForSpanReading
 from tests.compilers import NATIVE
 
 
@@ -51,6 +52,23 @@ def test_the_backends_agree_through_the_whole_model(small_config, padded_tables,
         torch.testing.assert_close(other_logits, logits, atol=1e-10, rtol=1e-10)
         for name, grad in grads.items():
             torch.testing.assert_close(other_grads[name], grad, atol=1e-10, rtol=1e-10)
+
+
+@pytest.mark.parametrize("head", ["cells", "spans"])
+def test_heads_drop_states_in_training_only(small_config, padded_tables, head):
+    inputs = packed(padded_tables, small_config())
+    if head == "cells":
+        model = MateForCellSelection(small_config(hidden_dropout_prob=0.5))
+    else:
+        model = MateForSpanReading(small_config(hidden_dropout_prob=0.5))
+        del inputs["cell"], inputs["cells"]
+        inputs |= {"first": torch.tensor([0, 3, 5]), "last": torch.tensor([1, 3, 9])}
+    for module in model.tapas.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # of the encoder: what is left is the head's
+    expected = model.eval()(**inputs)
+    torch.testing.assert_close(model(**inputs), expected, atol=0, rtol=0)
+    assert not torch.allclose(model.train()(**inputs), expected)
 
 
 def test_an_example_of_padding_alone_changes_nothing(small_config, padded_tables):

@@ -1,0 +1,31 @@
+"""The rows of a training: those without a loss are left out."""
+
+import io
+
+import numpy as np
+import pytest
+from datasets import Dataset
+from rich.console import Console
+
+from mate_cli.system.errors import UserError
+from mate_cli.training.rows import keep_learnable
+
+ROWS = Dataset.from_dict({"id": list("abcde")})
+
+
+def test_rows_without_a_loss_are_left_out_and_counted() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    kept = keep_learnable(ROWS, np.array([True, False, True, False, True]), console)
+    assert kept["id"][:] == ["a", "c", "e"]
+    assert console.file.getvalue() == "train: 2 of 5 examples have no answer to learn from; left out\n"  # type: ignore[attr-defined]
+
+
+def test_all_rows_with_a_loss_stay_without_a_word() -> None:
+    console = Console(file=io.StringIO())
+    assert keep_learnable(ROWS, np.ones(5, dtype=bool), console) is ROWS
+    assert console.file.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_training_needs_a_row_with_a_loss() -> None:
+    with pytest.raises(UserError, match="none of the 5 training examples has an answer"):
+        keep_learnable(ROWS, np.zeros(5, dtype=bool), Console(quiet=True))
