@@ -50,7 +50,7 @@ class EncodingOptions:
         if not self.reset_positions and self.max_tokens > self.max_positions:
             raise UserError(
                 f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the "
-                "backbone; lower it or keep reset_positions=true"
+                "backbone; lower it or, unless it reads single cells, set model.positions=cell"
             )
 
 

@@ -77,12 +77,16 @@ def starting_model(
 
 
 def choose_attention(chosen: MateConfig, model: ModelConfig, max_tokens: int) -> None:
-    """Let an encoder attend as the option of ``conf/model`` says, to inputs of at most ``max_tokens``."""
+    """Set heads and positions as the option of ``conf/model`` says, for inputs of at most ``max_tokens``."""
     chosen.heads = model.heads
     chosen.row_heads_ratio = model.row_ratio
     chosen.linformer_k, chosen.linformer_tokens = model.linformer.k, max_tokens
     chosen.table_etc_radius, chosen.table_etc_global_size = model.table_etc.radius, model.table_etc.global_size
     chosen.etc_global_size = model.etc.global_size
+    if model.positions != "auto":
+        fits = max_tokens <= chosen.max_position_embeddings
+        counts_through = model.positions == "sequence" or (model.positions == "paper" and fits)
+        chosen.reset_position_index_per_cell = not counts_through
     chosen.text_only, chosen.histogram_row = model.sat.text_only, model.sat.histogram
 
 

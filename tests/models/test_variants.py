@@ -192,3 +192,20 @@ def test_8192_tokens_of_table_etc_need_little_memory():
     with torch.no_grad():
         states = model(torch.ones(1, types.shape[1], dtype=torch.long), token_type_ids=torch.from_numpy(types))
     assert states.last_hidden_state.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("positions", "max_tokens", "trained_per_cell", "per_cell"),
+    [
+        ("auto", 2048, False, False),
+        ("auto", 100, True, True),
+        ("cell", 100, False, True),
+        ("sequence", 100, True, False),
+        ("paper", 512, True, False),
+        ("paper", 513, False, True),
+    ],
+)
+def test_positions_restart_in_each_cell_or_count_through(positions, max_tokens, trained_per_cell, per_cell):
+    config = MateConfig(reset_position_index_per_cell=trained_per_cell)
+    choose_attention(config, ModelConfig(name="mate", positions=positions), max_tokens)
+    assert config.reset_position_index_per_cell is per_cell
