@@ -14,29 +14,15 @@ import torch
 
 from mate_cli.attention import attend, build_plan, mate_pattern
 from mate_cli.attention.native import build
-from mate_cli.attention.native.build import check_loadable, is_loadable, library, why_not
-from mate_cli.attention.native.compiler import KernelUnavailable
-from mate_cli.models.configuration import MateConfig
-from mate_cli.models.variants import make_planner
-from mate_cli.system.errors import UserError
+from mate_cli.attention.native.build import check_loadable, library
+from tests.attention.conftest import forget
 from tests.attention.layouts import document, layout
 from tests.compilers import NATIVE, needs_compiler
 
 KERNEL = torch.float64, 4
 
 
-def forget():
-    build._library.cache_clear()
-    why_not.cache_clear()
-    build._warned.clear()
-
-
-@pytest.fixture(autouse=True)
-def nothing_loaded(monkeypatch):
-    monkeypatch.delenv("CXX", raising=False)
-    forget()
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("nothing_loaded")
 
 
 @pytest.fixture(scope="module")
@@ -45,37 +31,6 @@ def real():
     if not NATIVE:
         pytest.skip("needs a C++ compiler")
     return library(*KERNEL).folder / "kernel.so"
-
-
-class StandIn:
-    """A compiler that does some other work, and counts how often it does."""
-
-    def __init__(self, folder):
-        self.log, self.path = folder / "log", folder / "c++"
-        self.log.touch()
-        self.write("exit 1")
-
-    def write(self, work):
-        self.path.write_text(
-            f'#!/bin/sh\ncase "$*" in *--version) echo "stand-in 1.0"; exit;; esac\n'
-            f'for out; do :; done\necho "$@" >> {self.log}\n{work}\n'
-        )
-        self.path.chmod(0o755)
-
-    @property
-    def runs(self):
-        return len(self.log.read_text().splitlines())
-
-
-@pytest.fixture
-def stand_in(tmp_path, monkeypatch):
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    stand_in = StandIn(folder)
-    monkeypatch.setenv("CXX", str(stand_in.path))
-    monkeypatch.setenv("MATE_CACHE", str(tmp_path / "cache"))
-    forget()
-    return stand_in
 
 
 @pytest.fixture
@@ -211,71 +166,6 @@ def test_a_compiler_without_openmp(compiler, monkeypatch):
     torch.testing.assert_close(gradient, torch.autograd.grad(expected.square().sum(), qkv), rtol=0, atol=1e-10)
 
 
-def no_compiler(stand_in, monkeypatch, tmp_path):
-    monkeypatch.delenv("CXX")
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-
-def missing(stand_in, monkeypatch, tmp_path):
-    monkeypatch.setenv("CXX", str(tmp_path / "g++"))
-
-
-def failing(stand_in, monkeypatch, tmp_path):
-    stand_in.write("echo 'kernel.cpp:1: error: no such thing' >&2; exit 1")
-
-
-def killed(stand_in, monkeypatch, tmp_path):
-    stand_in.write("exit 137")
-
-
-def not_a_library(stand_in, monkeypatch, tmp_path):
-    stand_in.write("echo text > $out")
-
-
-def windows(stand_in, monkeypatch, tmp_path):
-    monkeypatch.setattr("mate_cli.attention.native.compiler.os", type("", (), {"name": "nt"}))
-
-
-TROUBLES = {
-    no_compiler: "no C\\+\\+ compiler",
-    missing: "does not run",
-    failing: "error: no such thing",
-    killed: "exit code 137",
-    not_a_library: "cannot be loaded",
-    windows: "Windows",
-}
-
-
-@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.__name__)
-def test_without_the_kernel_auto_takes_another_backend_and_says_so_once(
-    trouble, stand_in, monkeypatch, tmp_path, capfd
-):
-    trouble(stand_in, monkeypatch, tmp_path)
-    with pytest.raises(KernelUnavailable, match=TROUBLES[trouble]):
-        library(*KERNEL)
-    config = MateConfig(hidden_size=64, num_attention_heads=4)
-    table = layout([document(5, True, 200, 6, np.random.default_rng(0))], [0])
-    assert [make_planner(config)(table).backend for _ in range(3)] == ["ragged"] * 3
-    assert not is_loadable(*KERNEL)
-    (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith("warning: attention takes a slower backend than native: ")
-    with pytest.raises(UserError, match=TROUBLES[trouble]) as error:
-        make_planner(config, "native")
-    assert len(str(error.value).splitlines()) == 1
-    assert "take auto" in str(error.value)
-
-
-@needs_compiler
-def test_auto_takes_the_kernel_where_it_works(capfd):
-    table = layout([document(5, True, 3, 6, np.random.default_rng(0))], [0])
-    config = MateConfig(hidden_size=64, num_attention_heads=4)
-    assert make_planner(config)(table).backend == "native"
-    assert make_planner(config, "dense")(table).backend == "dense"
-    assert make_planner(MateConfig(heads="row_or_column"))(table).backend == "dense"
-    assert build_plan(table, ("row", "column")).backend == "dense"  # nobody has looked for the kernel
-    assert capfd.readouterr().err == ""
-
-
 def test_importing_builds_nothing(compiler):
     assert sys.modules["mate_cli.attention.native.attend"]
     assert compiler.runs == 0
@@ -285,12 +175,6 @@ def test_importing_builds_nothing(compiler):
 
 def test_the_source_is_data_of_the_package():
     assert (Path(build.__file__).parent / "kernel.cpp").is_file()
-
-
-@pytest.mark.parametrize("backend", ["native", "ragged"])
-def test_backends_for_a_cpu_refuse_other_devices(backend):
-    with pytest.raises(UserError, match="needs a CPU"):
-        make_planner(MateConfig(), backend, "cuda")
 
 
 @needs_compiler

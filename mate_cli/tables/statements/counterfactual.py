@@ -31,20 +31,17 @@ class Counterfactual:
     supports: tuple[Coordinate, ...]
 
 
-def counterfactuals(
-    table: Table, texts: Iterable[str], random: Random, drop_without_support: float = 1.0
-) -> list[Counterfactual]:
-    """Return the sentences that mention the table, with their twins, no twin twice.
+def counterfactuals(table: Table, texts: Iterable[str], random: Random) -> list[Counterfactual]:
+    """Return the sentences that mention two cells of a row, with their twins, no twin twice.
 
     Unlike the release, it finds entities by the names that the table has for them, because texts have no links, and it
     takes no negative whose row has all the supports too, because the twin may be true.
 
     Args:
         table: with links; a cell needs one, or a number or a date, to be mentioned.
-        drop_without_support: probability to drop a sentence that mentions no other cell of the focus's row.
     """
     references = references_of(table)
-    writer = _Writer(references, Mentions(references), random, drop_without_support)
+    writer = _Writer(references, Mentions(references), random)
     by_twin: dict[str, Counterfactual] = {}
     for text in texts:
         for pair in writer.of_text(text):
@@ -57,12 +54,11 @@ class _Writer:
     references: list[Reference]
     mentions: Mentions
     random: Random
-    drop_without_support: float
 
     def of_text(self, text: str) -> Iterator[Counterfactual]:
         hinted = self.mentions.hinted(text)
         rows = Counter(row for reference in hinted for row in reference.rows)
-        if max(rows.values(), default=0) < 1 + (self.drop_without_support == 1):  # no focus has a support
+        if max(rows.values(), default=0) < 2:  # no focus has a support
             return
         for paragraph in text.split("\n"):
             for sentence in split_sentences(paragraph):
@@ -76,13 +72,12 @@ class _Writer:
                 continue
             for row in sorted(focus.rows):
                 supports = [m.reference for m in mentions if m.reference != focus and row in m.reference.rows]
-                negatives = self._negatives(focus, supports, hinted)
-                if negatives and (supports or self.random.random() >= self.drop_without_support):
+                if supports and (negatives := self._negatives(focus, supports, hinted)):
                     yield self._pair(sentence, replaced, focus, row, supports, negatives)
 
     def _negatives(self, focus: Reference, supports: list[Reference], hinted: set[Reference]) -> list[str]:
         """Return the texts that may replace the focus, sorted."""
-        supported = frozenset.intersection(*(support.rows for support in supports)) if supports else frozenset[int]()
+        supported = frozenset.intersection(*(support.rows for support in supports))
         return sorted(
             name
             for other in self.references
