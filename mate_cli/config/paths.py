@@ -25,7 +25,12 @@ class PathsConfig:
     """Folders that runs and prepared data are written to."""
 
     runs: str = key("./runs", "folder that holds the run folders", text=True)
-    cache: str | None = key(None, "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate", text=True)
+    cache: str | None = key(
+        None,
+        "folder for prepared data; null: $MATE_CACHE, else ~/.cache/mate, where the compiled attention always is:"
+        " programs without a configuration use it too",
+        text=True,
+    )
 
     def problems(self) -> list[str]:
         """Folders are of a file system: runs are renamed into place, caches are mapped into memory."""
