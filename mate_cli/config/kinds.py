@@ -31,12 +31,12 @@ class Traits:
     uses: tuple[str, ...] | None = None
 
 
-_QUESTIONS = ("task.input", "task.expansion", "task.sentences")
+_QUESTIONS = ("task.input", "task.expansion", "task.sentences", "schedule.held_out")
 
 KINDS = {
     "cell_selection": Traits(asked="question", role="selector", uses=(*_QUESTIONS, "task.objective", "task.ambiguous")),
     # It reads whole passages. Like a selector, it has no label and no operator to read from the pooled state.
-    "span_reading": Traits(role="reader", uses=("task.input", "task.ambiguous", "task.span")),
+    "span_reading": Traits(role="reader", uses=("task.input", "task.ambiguous", "task.span", "schedule.held_out")),
     "table_qa": Traits(
         asked="question",
         converses=True,

@@ -58,7 +58,13 @@ class ScheduleConfig:
     dropout: float = key(0.0, "share of states dropped in training", low=0, below=1)
     attention_dropout: float = key(0.0, "share of attention weights dropped in training", low=0, below=1)
     validate_every: int | None = key(None, "steps between validations; null: only at the end", low=1)
-    validate_on: int | None = key(None, "examples of dev, drawn once, that a validation scores; null: all", low=1)
+    held_out: float = key(
+        0.0,
+        "share of train's tables kept out of training, to choose the best checkpoint on; 0: choose it on dev",
+        low=0,
+        below=1,
+    )
+    validate_on: int | None = key(None, "examples, drawn once, that a validation scores; null: all", low=1)
     save_every: int = key(200, "steps between checkpoints", low=1)
 
     def problems(self) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import random
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from mate_cli.config.task import Input
+from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.perturb import Perturbation, arrangements
@@ -107,9 +109,36 @@ class DrawnSource(MadeSource):
     def read(self) -> Split:
         split = self.base.read()
         places = random.Random(0).sample(range(len(split.examples)), min(self.limit, len(split.examples)))
-        drawn = tuple(split.examples[place] for place in sorted(places))
-        unsupervised = {e.id: split.unsupervised[e.id] for e in drawn if e.id in split.unsupervised}
-        return Split(drawn, missing_tables=0, questions=len(drawn), unsupervised=unsupervised)
+        return _part(split, [split.examples[place] for place in sorted(places)])
+
+
+@dataclass(frozen=True)
+class PartSource(MadeSource):
+    """The questions about a random ``share`` of a split's tables, always the same ones, or about all other tables.
+
+    Attributes:
+        held_out: take the share; False: take the other tables.
+    """
+
+    share: float
+    held_out: bool
+
+    @property
+    def how(self) -> str:
+        return f"tables {'of' if self.held_out else 'without'} a share of {self.share}"
+
+    def read(self) -> Split:
+        """Read the part.
+
+        Raises:
+            UserError: the files are missing or broken, or the part is empty.
+        """
+        split = self.base.read()
+        examples = [e for e in split.examples if (_fraction(e.table.id) < self.share) == self.held_out]
+        if not examples:
+            part = f"holds out {'no table' if self.held_out else 'all tables'}"
+            raise UserError(f"held_out={self.share} {part} of {self.split}; choose another share, or 0")
+        return _part(split, examples)
 
 
 @dataclass(frozen=True)
@@ -154,3 +183,14 @@ class ReadingSource(MadeSource):
         if self.cells is None:
             return reading_examples(question, self.input)
         return training_examples(question, self.cells, self.input)
+
+
+def _part(split: Split, examples: Sequence[Example]) -> Split:
+    """Return some examples of a split as a split; missing tables are not counted."""
+    unsupervised = {e.id: split.unsupervised[e.id] for e in examples if e.id in split.unsupervised}
+    return Split(tuple(examples), missing_tables=0, questions=len(examples), unsupervised=unsupervised)
+
+
+def _fraction(name: str) -> float:
+    """Return a number between 0 and 1 that a name decides."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) / 2**32

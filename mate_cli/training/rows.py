@@ -13,7 +13,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
-from mate_cli.encoding.source import DrawnSource
+from mate_cli.encoding.source import DrawnSource, PartSource, SplitSource
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Task
 from mate_cli.training.corpus import masking_options, open_corpus
@@ -51,7 +51,7 @@ def open_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabul
 
 
 def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
-    train, dev = (data_source(config.task, name, config.data_dir, config.paths) for name in ("train", "dev"))
+    train, dev = _sources(config)
     limit = active_schedule(config).validate_on
     scored = dev if limit is None else DrawnSource(dev, limit)
     train_split = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
@@ -60,6 +60,14 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
         train_split = without_ambiguous(train_split, console)
     rows = keep_learnable(train_split.dataset, task.scorable(train_split.dataset), console)
     return Rows(rows, dev_split.dataset, is_stream=False, mean_length=float(np.mean(rows["length"])))
+
+
+def _sources(config: TrainConfig) -> tuple[SplitSource, SplitSource]:
+    """Return the questions to train on and those to choose the best checkpoint with."""
+    train = data_source(config.task, "train", config.data_dir, config.paths)
+    if share := active_schedule(config).held_out:
+        return PartSource(train, share, held_out=False), PartSource(train, share, held_out=True)
+    return train, data_source(config.task, "dev", config.data_dir, config.paths)
 
 
 def keep_learnable(rows: Dataset, has_loss: np.ndarray, console: Console) -> Dataset:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from mate_cli.config import task
-from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource
+from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource, MadeSource, PartSource, SplitSource
+from mate_cli.system.errors import UserError
 from mate_cli.tables.formats import FORMATS
+from mate_cli.tables.split import Split
 from mate_cli.tables.statements.splits import StatementFormat
 from tests.tables.releases import write_sqa, write_tabfact, write_wtq
 
@@ -45,8 +47,44 @@ def test_splits_without_questions_and_drawn_ones(
     assert len({source.fingerprint() for source in (whole, blanked, drawn, DrawnSource(whole, 2))}) == 4
 
 
+@dataclass(frozen=True)
+class ManyTables(MadeSource):
+    """Each question of a split about a table of its own name, forty times."""
+
+    how = "forty names"
+
+    def read(self) -> Split:
+        examples = [
+            replace(example, id=f"{example.id}-{name}", table=replace(example.table, id=f"table {name}"))
+            for name in range(40)
+            for example in self.base.read().examples
+        ]
+        return Split(tuple(examples), 0, len(examples))
+
+
+def test_held_out_tables_are_not_among_the_others(tmp_path: Path) -> None:
+    whole = ManyTables(DataSource("sqa", write_sqa(tmp_path), "train"))
+    held_out, others = PartSource(whole, 0.25, held_out=True), PartSource(whole, 0.25, held_out=False)
+    names, other_names = tables_of(held_out), tables_of(others)
+    assert names | other_names == tables_of(whole)
+    assert not names & other_names
+    assert 2 <= len(names) <= 20  # of 40; a quarter on average
+    assert sum(len(part.read().examples) for part in (held_out, others)) == len(whole.read().examples)
+    assert len({source.fingerprint() for source in (whole, held_out, others)}) == 3
+
+
+def test_a_part_without_a_table_is_refused(tmp_path: Path) -> None:
+    whole = DataSource("sqa", write_sqa(tmp_path), "train")
+    with pytest.raises(UserError, match="held_out=1e-09 holds out no table of train"):
+        PartSource(whole, 1e-9, True).read()
+
+
 def test_a_changed_table_changes_the_files(tmp_path: Path) -> None:
     source = DataSource("sqa", write_sqa(tmp_path), "dev")
     before = source.fingerprint()
     (tmp_path / "table_csv" / "1_1.csv").write_text("Town,Mayor\nBirch,Ann\nElm,Bo\n")
     assert source.fingerprint() != before
+
+
+def tables_of(source: SplitSource) -> set[str]:
+    return {example.table.id for example in source.read().examples}
