@@ -12,7 +12,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # Packages that no training imports: linters, and the dependencies of sweeps and TensorBoard.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs wheel clean
+.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -121,6 +121,9 @@ pictures: $(READY) ## redraw docs/pictures from the masks and plans of the model
 
 costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py
+
+real-tables: $(READY) ## draw the table sizes of mate bench suite=training again, from the data that mate prepare fetched
+	$(VENV)/bin/python -m mate_cli.bench.draw_tables
 
 wheel: $(READY) ## build dist/mate_tables-*.whl
 	rm -rf dist

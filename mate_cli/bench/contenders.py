@@ -96,8 +96,8 @@ class Model:
     def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
         layout, config = packed(tables), self._mate_config(point)
         buckets = Buckets(self.config.bucketed.global_size, self.config.bucketed.radius)
-        low_precision = point.dtype != "fp32"
-        planner = make_planner(config, self.config.attention.backend, point.device, buckets, low_precision)
+        low_precision, drops = point.dtype != "fp32", point.dropout > 0
+        planner = make_planner(config, self.config.attention.backend, point.device, buckets, low_precision, drops)
         started = time.perf_counter()
         plan = planner(layout).to(point.device)
         seconds = time.perf_counter() - started
@@ -177,7 +177,7 @@ class _Tapas(nn.Module):
             num_attention_heads=heads,
             intermediate_size=intermediate,
             hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
+            attention_probs_dropout_prob=point.dropout,
         )
         self.encoder = TapasEncoder(config)
 
@@ -225,6 +225,7 @@ def _mate_config(point: Point) -> MateConfig:
         num_hidden_layers=point.layers,
         num_attention_heads=heads,
         intermediate_size=intermediate,
+        attention_probs_dropout_prob=point.dropout,
     )
 
 

@@ -36,7 +36,8 @@ Series = tuple[str, str, int, str, str]
 
 
 def point_of(record: Record) -> Point:
-    return Point(**{name: record[name] for name in Point.__dataclass_fields__})
+    """Return the point of a record; what older records lack has its default."""
+    return Point(**{name: record[name] for name in Point.__dataclass_fields__ if name in record})
 
 
 def curves(records: Iterable[Record]) -> dict[tuple[Series, str], list[Record]]:

@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 
+from mate_cli.attention.generated import QUESTION_TOKENS
 from mate_cli.bench.contenders import contender
 from mate_cli.bench.point import Point, documents
 from mate_cli.bench.work import Work, make_encoder
@@ -97,7 +98,8 @@ def peak_growth(model: str, point: Point) -> int:
     """Return the bytes that the step of ``point`` needs, inputs and plan included, beyond what a short step left."""
     chosen = contender(model)
     encoder = make_encoder(chosen, point)
-    small = replace(point, length=min(max(point.length // _WARM_SHARE, 32), _WARM_LENGTH), batch=1)
+    length = min(max(point.length // _WARM_SHARE, 32), _WARM_LENGTH)
+    small = replace(point, layout="grid", question=QUESTION_TOKENS, length=length, batch=1)
     Work(chosen, small, encoder, documents(small))()
     on_gpu = point.device == "cuda"
     if on_gpu:

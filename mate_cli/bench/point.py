@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mate_cli.attention import Layout
 from mate_cli.attention.generated import QUESTION_TOKENS, table_layout
+from mate_cli.bench.real_tables import real_layouts
+from mate_cli.config.bench import REAL_TABLES, BenchConfig, GridConfig
 from mate_cli.config.bench import SIZES as SIZE_NAMES
-from mate_cli.config.bench import BenchConfig, GridConfig
 from mate_cli.config.choices import one_for_each
+from mate_cli.system.errors import UserError
 
-GRID_KEYS = ("models", "sizes", "lengths", "batches", "layouts", "modes", "dtypes", "measures")
+GRID_KEYS = tuple(GridConfig.__dataclass_fields__)
 
 # A batch of the layout `mixed` repeats these shares of the length and these question tokens, example by example.
 FILLS = (1.0, 0.8, 0.5, 0.3)
@@ -45,8 +47,11 @@ class Point:
     """A setting in which all contenders are compared; plain values, so that a subprocess can have it.
 
     Attributes:
-        length: tokens of an example, the longest one in ``mixed``.
+        layout: of ``mate_cli.config.bench.LAYOUTS``.
+        length: tokens of an example, the longest one in ``mixed``; the most that one may have if tables are real.
         mode: ``forward``, or ``training`` for forward and backward.
+        question: tokens of the question of a generated table.
+        dropout: share of the attention probabilities that is dropped.
     """
 
     size: str
@@ -58,6 +63,8 @@ class Point:
     dtype: str
     device: str
     seed: int = 0
+    question: int = QUESTION_TOKENS
+    dropout: float = 0.0
 
     @property
     def dimensions(self) -> Size:
@@ -69,18 +76,27 @@ class Point:
 
     @property
     def series(self) -> tuple[str, str, int, str, str]:
-        """The values that the points of one curve over the length share."""
-        return self.size, self.layout, self.batch, self.mode, self.dtype
+        """What the points of one curve over the length share: size, layout, batch, mode, dtype."""
+        layout = self.layout if self.question == QUESTION_TOKENS else f"{self.layout}_question_{self.question}"
+        mode = f"{self.mode}_dropout_{self.dropout:g}" if self.dropout else self.mode
+        return self.size, layout, self.batch, mode, self.dtype
 
     def __str__(self) -> str:
-        return f"{self.size} {self.mode} {self.dtype}, {self.layout} {self.batch} x {self.length}"
+        size, layout, batch, mode, dtype = self.series
+        return f"{size} {mode} {dtype}, {layout} {batch} x {self.length}"
 
 
 def documents(point: Point) -> list[Layout]:
-    """Generate the tables of a point, each as a document, different in each place of the batch."""
+    """Lay out the tables of a point, each as a document, different in each place of the batch.
+
+    Raises:
+        UserError: the tables are real, and none of those that were drawn fits.
+    """
+    if point.layout in REAL_TABLES:
+        return real_layouts(point.layout, point.length, range(point.seed, point.seed + point.batch))
     tables = []
     for number in range(point.batch):
-        tokens, question, shape = point.length, QUESTION_TOKENS, point.layout
+        tokens, question, shape = point.length, point.question, point.layout
         if shape == "mixed":
             tokens = round(tokens * FILLS[number % len(FILLS)])
             question, shape = QUESTIONS[number % len(QUESTIONS)], "grid"
@@ -104,7 +120,11 @@ Measures = dict[str, list[str]]
 
 
 def suite_points(config: BenchConfig, device: str) -> dict[Point, Measures]:
-    """Join the grids of the suite, each with the lists that the command line gives."""
+    """Join the grids of the suite, each with the lists that the command line gives.
+
+    Raises:
+        UserError: a question leaves no place for a table.
+    """
     given = {name: value for name in GRID_KEYS if (value := getattr(config, name)) is not None}
     points: dict[Point, Measures] = {}
     for grid in config.suite.grids.values():
@@ -117,8 +137,17 @@ def suite_points(config: BenchConfig, device: str) -> dict[Point, Measures]:
 
 
 def _points(grid: GridConfig, config: BenchConfig, device: str) -> list[Point]:
-    axes = (grid.sizes, grid.modes, grid.dtypes, grid.layouts, grid.batches, sorted(grid.lengths))
-    return [
-        Point(size, config.layers, layout, length, batch, mode, dtype, device, config.seed)
-        for size, mode, dtype, layout, batch, length in itertools.product(*axes)
-    ]
+    if max(grid.questions) >= min(grid.lengths):
+        raise UserError(f"questions={grid.questions} leave no place for tables of lengths={grid.lengths}")
+    values: dict[str, list[Any]] = {
+        "size": grid.sizes,
+        "mode": grid.modes,
+        "dropout": grid.dropouts,
+        "dtype": grid.dtypes,
+        "layout": grid.layouts,
+        "question": grid.questions,
+        "batch": grid.batches,
+        "length": sorted(grid.lengths),
+    }
+    same: dict[str, Any] = {"layers": config.layers, "device": device, "seed": config.seed}
+    return [Point(**dict(zip(values, point, strict=True)), **same) for point in itertools.product(*values.values())]

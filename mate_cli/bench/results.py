@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from mate_cli.bench.findings import findings
+from mate_cli.bench.findings import findings, point_of
 from mate_cli.bench.goals import judged
 from mate_cli.bench.measure import Record
 from mate_cli.bench.point import Point
@@ -107,8 +106,7 @@ class Results:
 
     def has(self, point: Point) -> bool:
         """Return True if the point has been measured."""
-        key = asdict(point)
-        return any({name: record[name] for name in key} == key for record in self.records)
+        return any(point_of(record) == point for record in self.records)
 
     def add(self, records: list[Record]) -> None:
         self.records += records

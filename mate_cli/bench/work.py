@@ -77,7 +77,7 @@ class Work:
 def make_encoder(contender: Contender, point: Point) -> nn.Module:
     """Make the contender's encoder with random weights, the same ones every time."""
     torch.manual_seed(point.seed)
-    return contender.encoder(point).to(point.device, DTYPES[point.dtype]).eval()
+    return contender.encoder(point).to(point.device, DTYPES[point.dtype]).train(point.dropout > 0)
 
 
 def make_work(contender: Contender, point: Point) -> Work:

@@ -11,7 +11,9 @@ from mate_cli.config.rules import key
 DEVICES = ("auto", "cpu", "cuda")
 DTYPES = ("fp32", "bf16")
 SHAPES = ("grid", "long", "wide", "square")
-LAYOUTS = (*SHAPES, "column", "mixed")
+GENERATED = (*SHAPES, "column", "mixed")
+REAL_TABLES = ("hybridqa", "sqa", "wtq", "tabfact")
+LAYOUTS = (*GENERATED, *REAL_TABLES)
 MEASURES = ("speed", "flops", "memory", "largest_batch")
 MODES = ("forward", "training")
 SIZES = ("tiny", "minilm", "base", "large")
@@ -26,8 +28,12 @@ class GridConfig:
     lengths: list[int] = key([2048], "tokens of an example", low=64)
     batches: list[int] = key([1], "examples of a batch", low=1)
     layouts: list[str] = key(
-        ["grid"], "6 or 4 columns, 6 rows, square, a single column, or tables of unequal length", choices=LAYOUTS
+        ["grid"],
+        "generated tables: 6 or 4 columns, 6 rows, square, a single column, unequal lengths; or the sizes of real ones",
+        choices=LAYOUTS,
     )
+    questions: list[int] = key([20], "tokens of the question; mixed and real tables have their own", low=1)
+    dropouts: list[float] = key([0.0], "share of the attention probabilities that is dropped", low=0, below=1)
     modes: list[str] = key(["forward"], "forward alone, or forward and backward", choices=MODES)
     dtypes: list[str] = key(["fp32"], "arithmetic of the encoder", choices=DTYPES)
     measures: list[str] = key(["speed", "flops", "memory"], "what is measured", choices=MEASURES)
@@ -54,6 +60,8 @@ class BenchConfig:
     lengths: list[int] | None = key(None, "instead of the grids' lengths", low=64)
     batches: list[int] | None = key(None, "instead of the grids' batches", low=1)
     layouts: list[str] | None = key(None, "instead of the grids' layouts", choices=LAYOUTS)
+    questions: list[int] | None = key(None, "instead of the grids' questions", low=1)
+    dropouts: list[float] | None = key(None, "instead of the grids' dropouts", low=0, below=1)
     modes: list[str] | None = key(None, "instead of the grids' modes", choices=MODES)
     dtypes: list[str] | None = key(None, "instead of the grids' dtypes", choices=DTYPES)
     measures: list[str] | None = key(None, "instead of the grids' measures", choices=MEASURES)

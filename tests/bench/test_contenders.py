@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -61,6 +63,14 @@ def test_a_training_call_gives_every_parameter_and_the_states_a_gradient(name: s
     assert all(gradient is not None and torch.isfinite(gradient).all() for gradient in gradients)
     work.reset()
     assert work.inputs.states.grad is None
+
+
+@pytest.mark.parametrize("name", ["hf_tapas", "mate", "mate@ragged", "mate@dense", "linformer"])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_attention_dropout_changes_each_pass_and_nothing_else_does(name: str, dropout: float) -> None:
+    work = make_work(contender(name), replace(POINT, dropout=dropout))
+    passes = [work.encoder(work.inputs.states, work.inputs.argument) for _ in range(2)]
+    assert torch.equal(*passes) == (dropout == 0)
 
 
 def test_hugging_face_is_given_the_padding_that_others_drop() -> None:

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from mate_cli.attention.generated import table_layout
-from mate_cli.bench.point import SIZES, Point, documents, packed
-from mate_cli.config.bench import LAYOUTS
+from mate_cli.bench.point import SIZES, Point, documents, packed, suite_points
+from mate_cli.config.bench import GENERATED, BenchConfig, GridConfig
 from mate_cli.config.bench import SIZES as SIZE_NAMES
+from mate_cli.system.errors import UserError
 
 
 def point(layout: str, length: int, batch: int = 1) -> Point:
     return Point("tiny", 1, layout, length, batch, "forward", "fp32", "cpu")
 
 
-@pytest.mark.parametrize("shape", sorted(set(LAYOUTS) - {"mixed"}))
+@pytest.mark.parametrize("shape", sorted(set(GENERATED) - {"mixed"}))
 @pytest.mark.parametrize("tokens", [64, 300, 2048])
 def test_a_table_is_as_long_as_asked_and_starts_with_its_question(shape: str, tokens: int) -> None:
     layout = table_layout(shape, tokens, seed=1)
@@ -57,6 +58,25 @@ def test_a_batch_is_packed_without_padding_and_its_tables_differ() -> None:
     assert layout.spans().tolist() == [[0, 128], [128, 256], [256, 384]]
     assert (tables[0].column != tables[1].column).any()
     assert (documents(point("grid", 128, batch=3))[2].column == tables[2].column).all()
+
+
+def points(**lists: list[object]) -> list[Point]:
+    config = BenchConfig()
+    config.suite.grids = {"grid": GridConfig(**lists)}  # type: ignore[arg-type]
+    return list(suite_points(config, "cpu"))
+
+
+def test_questions_and_dropouts_are_axes_of_a_grid() -> None:
+    found = points(lengths=[256], layouts=["column"], questions=[20, 190], dropouts=[0.0, 0.1])
+    assert [(point.question, point.dropout) for point in found] == [(20, 0.0), (190, 0.0), (20, 0.1), (190, 0.1)]
+    assert len({point.series for point in found}) == len({str(point) for point in found}) == 4
+    assert found[0].series == ("minilm", "column", 1, "forward", "fp32")
+    assert [int((documents(point)[0].segment == 0).sum()) for point in found] == [20, 190, 20, 190]
+
+
+def test_a_question_leaves_place_for_a_table() -> None:
+    with pytest.raises(UserError, match=r"questions=\[20, 64\] leave no place for tables of lengths=\[64\]"):
+        points(lengths=[64], questions=[20, 64])
 
 
 def test_the_sizes_of_the_configuration_exist() -> None:
