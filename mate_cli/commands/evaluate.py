@@ -9,6 +9,7 @@ from rich.console import Console
 
 from mate_cli.config.inference import EvaluateConfig
 from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.importing import without_collection
 from mate_cli.tables.prediction_files import read_reference, read_submission
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ def run(config: EvaluateConfig) -> None:
 
 
 def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
-    from mate_cli.inference.evaluate import evaluate_run
-    from mate_cli.reporting.evaluation import record_and_show
+    with without_collection():
+        from mate_cli.inference.evaluate import evaluate_run
+        from mate_cli.reporting.evaluation import record_and_show
 
     folder = RunFolder(Path(run))
     trained = load_run_config(folder.path, config.max_tokens, config.expansion)

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from mate_cli.config.inference import PredictConfig
 from mate_cli.system.errors import Mistakes, UserError
+from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Example
 from mate_cli.tables.user_passages import linked, matched_passages, read_passages
 from mate_cli.tables.user_table import read_table
@@ -80,13 +81,14 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
 
 def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) -> dict[str, Any]:
     """The record of the answer: a cell's text, cells and an operator on them, a label, or a span."""
-    from mate_cli.inference.caveats import caveats
-    from mate_cli.inference.pointr import read_cells, top_cells
-    from mate_cli.inference.predictor import Answerer
-    from mate_cli.inference.stages import Stage
-    from mate_cli.kinds.cell_selection import answer_record
-    from mate_cli.reporting.answer import read_answer_record
-    from mate_cli.tasks.cell_selection import CellPrediction
+    with without_collection():
+        from mate_cli.inference.caveats import caveats
+        from mate_cli.inference.pointr import read_cells, top_cells
+        from mate_cli.inference.predictor import Answerer
+        from mate_cli.inference.stages import Stage
+        from mate_cli.kinds.cell_selection import answer_record
+        from mate_cli.reporting.answer import read_answer_record
+        from mate_cli.tasks.cell_selection import CellPrediction
 
     if isinstance(model, Stage):
         answerer = Answerer(model.folder, model.config, config.hardware)

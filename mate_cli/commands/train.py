@@ -5,15 +5,17 @@ from __future__ import annotations
 from rich.console import Console
 
 from mate_cli.config.train import TrainConfig
+from mate_cli.system.importing import without_collection
 from mate_cli.system.ranks import is_first_rank
 
 
 def run(config: TrainConfig) -> None:
     """Train, then score the best model on the task's report split."""
-    from mate_cli.inference.evaluate import evaluate_run
-    from mate_cli.kinds.registry import kind_of
-    from mate_cli.reporting.evaluation import record_and_show
-    from mate_cli.training.fit import train
+    with without_collection():
+        from mate_cli.inference.evaluate import evaluate_run
+        from mate_cli.kinds.registry import kind_of
+        from mate_cli.reporting.evaluation import record_and_show
+        from mate_cli.training.fit import train
 
     console, split = Console(soft_wrap=True, quiet=not is_first_rank()), config.task.report_split
     folder = train(config, console)
