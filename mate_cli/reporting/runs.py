@@ -202,7 +202,7 @@ def count(number: float | None) -> str:
     """A large number with a unit prefix."""
     if number is None:
         return "–"
-    for unit, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+    for unit, size in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if number >= size:
             return f"{number / size:.1f}{unit}"
     return f"{number:.0f}"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
-from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.reproduction.ledger import Ledger
+from mate_cli.reproduction.price import SHARE_OF_PEAK, device_peaks, example_flops
 from mate_cli.reproduction.steps import Step, Training
 from mate_cli.system.errors import UserError
 from mate_cli.tables.formats import FORMATS
 from mate_cli.training.cost import seconds_on_cpu
 from mate_cli.training.devices import resolve_devices
-from mate_cli.training.starting_model import encoding_model, weights_folder
+from mate_cli.training.starting_model import encoding_model
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,23 @@ class Estimate:
     Attributes:
         seconds, flops: None if unknown.
         at_most: they are limits for inputs of full length, not the cost of a run of the same settings.
+        device, devices: name and number of the accelerators that the time is for, at ``SHARE_OF_PEAK``; "" and 1 for
+            this machine.
     """
 
     seconds: float | None = None
     flops: float | None = None
     at_most: bool = False
+    device: str = ""
+    devices: int = 1
 
 
 def estimate(step: Step, ledger: Ledger) -> Estimate:
-    """Estimate the cost of a training; other steps take little time beside it and have no estimate."""
+    """Estimate the cost of a training; other steps take little time beside it and have no estimate.
+
+    A run of the same settings gives its cost, otherwise the shape of model and schedule gives a limit: for the profile
+    of ``hardware=``, which need not be here.
+    """
     if not isinstance(step, Training):
         return Estimate()
     like = ledger.like(step)
@@ -46,12 +54,15 @@ def estimate(step: Step, ledger: Ledger) -> Estimate:
         first = first.parent
     try:
         flops = _most_flops(config, ledger.training_config(first))
+        if flops is None:
+            return Estimate()
+        for device, number, peak in device_peaks(config.hardware):
+            return Estimate(flops / (SHARE_OF_PEAK * peak), flops, True, device, number)
         devices = resolve_devices(config.hardware)
     except UserError:  # weights or devices are missing: the training reports it
         return Estimate()
-    if flops is None or devices.accelerator != "cpu":
-        return Estimate(None, flops, at_most=True)
-    return Estimate(_cpu_rate(devices.precision) * flops, flops, at_most=True)
+    on_cpu = devices.accelerator == "cpu"
+    return Estimate(_cpu_rate(devices.precision) * flops if on_cpu else None, flops, at_most=True)
 
 
 def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
@@ -61,25 +72,17 @@ def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
         first: first training of the chain, whose backbone is the encoder of all.
 
     Raises:
-        UserError: the weights are missing.
+        UserError: the size of the encoder is unknown.
     """
-    schedule, backbone = active_schedule(config), first.backbone
-    if backbone.source == "random":
-        encoder = encoding_model(backbone, config.model, schedule.max_tokens)[1]
-    else:
-        encoder = read_config(weights_folder(backbone))
+    schedule = active_schedule(config)
     steps = schedule.steps
     if steps is None:
         questions = _questions(config.task.format, config.data_dir)
-        steps = None if questions is None else math.ceil((schedule.epochs or 0) * questions / schedule.batch)
-    return None if steps is None else float(_flops_per_token(encoder)) * steps * schedule.batch * schedule.max_tokens
-
-
-def _flops_per_token(encoder: MateConfig) -> int:
-    """Count 6 FLOPs for each weight of the encoder's linear layers (``training.cost.training_flops``), not heads."""
-    width = encoder.hidden_size
-    layer = 4 * width**2 + 2 * width * encoder.intermediate_size
-    return 6 * (encoder.num_hidden_layers * layer + width**2)
+        if questions is None:
+            return None
+        steps = math.ceil((schedule.epochs or 0) * questions / schedule.batch)
+    _, encoder = encoding_model(first.backbone, config.model, schedule.max_tokens)
+    return example_flops(encoder, config.model, schedule.max_tokens) * steps * schedule.batch
 
 
 @cache

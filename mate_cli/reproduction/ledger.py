@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -96,13 +97,19 @@ class Ledger:
         done = (run for run in self._records if run.state == "done" and run.tokens)
         return next((run for run in done if differences(run.identity, identity).keys() <= _COSTS_NOTHING), None)
 
+    def path(self, training: Chain) -> Path:
+        """Return the folder of the run of this training; where there is none, the folder to give it."""
+        if (run := self.record(training)) is not None:
+            return run.path
+        config = self.training_config(training)
+        options = re.sub(r"[^\w=.]+", "-", training.chain)
+        return self.runs / config.task.name / f"{options}-{config.schedule}-s{training.seed}"
+
     def words(self, training: Chain) -> list[str]:
-        """Return the arguments of ``mate train``; the parent of the training must be done."""
+        """Return the arguments of ``mate train``; the parent of the training starts them."""
         config, start = self.training_config(training), self.backbone_words
         if training.parent is not None:
-            parent = self.done(training.parent)
-            assert parent is not None, f"{training.parent.title} is not done"
-            start = ("backbone=run", f"backbone.path={parent.path}")
+            start = ("backbone=run", f"backbone.path={self.path(training.parent)}")
         words = [*training.of.split(), *start, f"schedule={config.schedule}", f"seed={training.seed}"]
         words += [f"data_dir={config.data_dir}", f"paths.runs={self.config.paths.runs}"]
         if self.config.paths.cache is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from mate_cli.reporting.runs import count, duration
 from mate_cli.reproduction.estimate import Estimate, estimate
 from mate_cli.reproduction.experiment import DataOf, Experiment, FlowOf, Measured, Row, Source, Stages, Trainings
 from mate_cli.reproduction.ledger import Ledger
+from mate_cli.reproduction.price import SHARE_OF_PEAK
 from mate_cli.reproduction.steps import Answering, Counting, Flowing, Measuring, Scoring, Step, Training
 from mate_cli.system.errors import UserError
 
@@ -116,7 +119,7 @@ def plan_table(planned: Sequence[Planned]) -> RichTable:
     """Make a table with a line for each step, in their order."""
     states = (f"left out: {entry.hindrance}" if entry.hindrance else entry.state for entry in planned)
     rows = ([entry.step.title, state, *_cost(entry)] for entry, state in zip(planned, states, strict=True))
-    return terminal_table(("step", "state", "time here", "FLOPs"), rows, left=("step", "state"), title="plan")
+    return terminal_table(("step", "state", "time", "FLOPs"), rows, left=("step", "state"), title="plan")
 
 
 def plan_summary(planned: Sequence[Planned], ledger: Ledger) -> list[str]:
@@ -133,9 +136,35 @@ def plan_summary(planned: Sequence[Planned], ledger: Ledger) -> list[str]:
         time, flops = (sum(getattr(cost, name) or 0 for cost in known) for name in ("seconds", "flops"))
         others = f", and {len(costs) - len(known)} steps of unknown cost" if len(costs) > len(known) else ""
         lines.append(f"to do: {most} {duration(time)}, {count(flops)}FLOP{others}")
+        lines += _device_hours(known)
     if ledger.uses_sample:
         lines.append("data: the generated sample, except for data.NAME=FOLDER")
     return lines
+
+
+def commands(planned: Sequence[Planned], ledger: Ledger) -> Iterator[str]:
+    """Yield the trainings to do as commands for a shell, in order, each with the folder that the next starts from.
+
+    For machines that ``mate reproduce`` does not reach: it takes up the results.
+    """
+    for entry in planned:
+        if isinstance(entry.step, Training) and entry.state != "done" and entry.hindrance is None:
+            begun = ["resume=true"] if ledger.record(entry.step) is not None else []
+            name = f"name={ledger.path(entry.step).name}"
+            yield shlex.join(["mate", "train", *ledger.words(entry.step), name, *begun])
+
+
+def _device_hours(costs: Sequence[Estimate]) -> Iterator[str]:
+    """Yield the hours of each kind of accelerator, and what they assume."""
+    hours: Counter[str] = Counter()
+    for cost in costs:
+        hours[cost.device] += math.ceil((cost.seconds or 0) * cost.devices / 3600)
+    for device, total in hours.items():
+        if device:
+            yield (
+                f"cost: at most {total:,} hours of one {device}, with inputs of full length at {SHARE_OF_PEAK:.0%} "
+                "of the peak in its data sheet; an assumption, nothing was measured on it"
+            )
 
 
 def circumstances(ledger: Ledger) -> str:

@@ -37,16 +37,17 @@ def weights_folder(backbone: BackboneConfig) -> Path:
 def encoding_model(backbone: BackboneConfig, model: ModelConfig, max_tokens: int) -> tuple[Path, MateConfig]:
     """Find the folder of a backbone's vocabulary, and the configuration that training would give the model.
 
-    A hub model that is not here yet lends BERT's uncased vocabulary from a package: all of them share it.
+    A hub model that is not here yet has the size of its option, and BERT's uncased vocabulary from a package: all of
+    them share it.
     """
     try:
         folder = weights_folder(backbone)
     except UserError:
         if backbone.source != "hub":
             raise
-        folder, config = package_folder(backbone.vocabulary), MateConfig()
+        folder, config = package_folder(backbone.vocabulary), _untrained(backbone)
     else:
-        config = _random_config(backbone) if backbone.source == "random" else read_config(folder)
+        config = _untrained(backbone) if backbone.source == "random" else read_config(folder)
     choose_attention(config, model, max_tokens)
     return folder, config
 
@@ -61,7 +62,7 @@ def starting_model(
     """
     folder, schedule = weights_folder(config.backbone), active_schedule(config)
     is_random = config.backbone.source == "random"
-    model_config = _random_config(config.backbone) if is_random else read_config(folder)
+    model_config = _untrained(config.backbone) if is_random else read_config(folder)
     CellTokenizer(folder).check_fits(model_config.vocab_size)
     choose_attention(model_config, config.model, schedule.max_tokens)
     model_config.pooling = config.backbone.pooling or model_config.pooling
@@ -90,7 +91,7 @@ def choose_attention(chosen: MateConfig, model: ModelConfig, max_tokens: int) ->
     chosen.text_only, chosen.histogram_row = model.sat.text_only, model.sat.histogram
 
 
-def _random_config(backbone: BackboneConfig) -> MateConfig:
+def _untrained(backbone: BackboneConfig) -> MateConfig:
     return MateConfig(
         hidden_size=backbone.hidden,
         num_hidden_layers=backbone.layers,
