@@ -14,7 +14,9 @@ from mate_cli.config.train import PrepareConfig
 from mate_cli.reporting.progress import downloads
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_json
+from mate_cli.tables.data_folder import data_folder
 from mate_cli.tables.download import fetch_release, release_folder
+from mate_cli.tables.queries.folder import copy_questions
 from mate_cli.tables.releases import RELEASES
 
 if TYPE_CHECKING:
@@ -91,7 +93,10 @@ def _write(config: PrepareConfig, counts: SplitCounts, console: Console) -> None
     if config.to is not None:
         with written_to(Path(config.to)):
             write_json(Path(config.to, "statistics.json"), counts.plain())
-        console.print(f"{config.to}: statistics.json", highlight=False, markup=False)
+            names = ["statistics.json"]
+            if config.task.format == "queries":
+                names += copy_questions(data_folder(config.task, config.data_dir, config.paths), Path(config.to))
+        console.print(f"{config.to}: {', '.join(names)}", highlight=False, markup=False)
 
 
 def _prepare_corpus(config: PrepareConfig, console: Console) -> None:

@@ -20,7 +20,7 @@ OBJECTIVES: tuple[str, ...] = get_args(Objective)
 Noise = Literal["none", "full", "selective", "column"]
 NOISES: tuple[str, ...] = get_args(Noise)
 _GENERATED = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
-FORMATS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "own", "own_qa", *_GENERATED, "corpus")
+FORMATS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "own", "own_qa", "queries", *_GENERATED, "corpus")
 DECAYS = ("linear", "cosine", "constant")
 Pruning = Literal["none", "hem"]
 """Columns to keep of a table that does not fit: all, or those nearest to the question."""
@@ -102,7 +102,10 @@ class SpanConfig:
 class QaConfig:
     """Answers made of cells (kind=table_qa): how cells are scored, and what is learnt about computing with them."""
 
-    aggregation: bool = key(False, "an operator on the cells (none, sum, average, count), learnt from the answer alone")
+    aggregation: bool = key(
+        False,
+        "an operator on the cells (none, sum, average, count), learnt from the answer, or from itself where known",
+    )
     temperature: float = key(1.0, "what the scores of the cells' words are divided by", above=0)
     zero_head: bool = key(False, "new weights that score cells and columns start at zero, not at random")
     surest: bool = key(True, "where no cell is above a half the surest are the answer; the release's is empty")
@@ -116,6 +119,16 @@ class QaConfig:
     answer_loss_cutoff: float | None = key(
         None, "aggregation: a result whose loss is above this teaches nothing; null: all teach", above=0
     )
+
+
+@dataclass
+class QueriesConfig:
+    """Questions made from tables (format=queries)."""
+
+    questions: int = key(30_000, "questions to train on, fewer if the tables give no more", low=1)
+    dev: int = key(2_000, "questions about the tables that are held out of training, one in 50", low=1)
+    conversations: float = key(0.4, "share of the questions that belong to a conversation", low=0, high=1)
+    seed: int = key(0, "seed of the questions; the seed of a training leaves them as they are", low=0)
 
 
 @dataclass
@@ -155,6 +168,7 @@ class TaskConfig:
     objective: str = key("mml", "how several candidate cells share the loss", choices=OBJECTIVES)
     span: SpanConfig = field(default_factory=SpanConfig)
     qa: QaConfig = field(default_factory=QaConfig)
+    queries: QueriesConfig = field(default_factory=QueriesConfig)
     masking: MaskingConfig = field(default_factory=MaskingConfig)
     ambiguous: bool = key(True, "train on questions with several candidate cells too")
     report_split: str = key("dev", "the split whose score ends a training", choices=SPLITS)

@@ -106,7 +106,8 @@ class PrepareConfig:
     encode: bool = key(True, "false: count what the data has, and no more")
     to: str | None = key(
         None,
-        "task=mlm: folder or address for the shards, null: the cache; else: folder for the counts, statistics.json",
+        "task=mlm: folder or address for the shards, null: the cache; else: folder for the counts, statistics.json, "
+        "and for the files of task=queries",
         text=True,
     )
 

@@ -14,6 +14,7 @@ from mate_cli.encoding.features import ARRAYS, NO_SPAN, Encoded, EncodingOptions
 from mate_cli.encoding.linearize import TableText, linearize
 from mate_cli.encoding.pruning import ColumnPruner
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.tables.aggregation import OPERATORS, operator_named
 from mate_cli.tables.columns import ColumnValues, column_values
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tables.values import find_values
@@ -77,7 +78,7 @@ def row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
         "candidate_columns": [column for _, column in example.candidates],
         "has_candidate": bool(features.labels.any()),
         "answer_value": math.nan if example.value is None else example.value,
-        "label": -1 if example.label is None else example.label,
+        "label": _label(example),
         "length": len(features),
         "cell_value": features.cell_value,
     } | {name: getattr(features, name) for name in ARRAYS}
@@ -91,6 +92,13 @@ def row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
         "char_start": features.characters[:, 0],
         "char_end": features.characters[:, 1],
     }
+
+
+def _label(example: Example) -> int:
+    """Return the class of an example: of a statement, or the operator's place in ``OPERATORS``; -1 if unknown."""
+    if example.operator is not None:
+        return OPERATORS.index(operator_named(example.operator))
+    return -1 if example.label is None else example.label
 
 
 def _table_texts(examples: Sequence[Example], options: EncodingOptions) -> list[list[str]]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
-from mate_cli.kinds.accuracy import accuracy_record, accuracy_report
+from mate_cli.kinds.accuracy import accuracy_record, accuracy_report, grouped_table
 from mate_cli.kinds.cell_selection import cell_records
 from mate_cli.kinds.kind import AskedRun, HubCard, Judgement, QuestionAnswering, Report, Right, TaskKind
 from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
@@ -58,7 +60,9 @@ class SequenceEvaluation:
 
 @dataclass(frozen=True)
 class DenotationEvaluation:
-    """Answers made of cells and an operator (WikiTableQuestions).
+    """Answers made of cells and an operator (WikiTableQuestions, generated questions).
+
+    A follow-up is read with the right cells of the question before it.
 
     Attributes:
         gold: question id -> the values of the right answer.
@@ -70,7 +74,9 @@ class DenotationEvaluation:
 
     def report(self, label: str) -> Report:
         submission = wtq_predictions_text(self.texts)
-        return accuracy_report(self.record(), f"{label}: {DENOTATIONS}", DENOTATION_MEASURES, submission)
+        record, title = self.record(), f"{label}: {DENOTATIONS}"
+        report = accuracy_report(record, title, DENOTATION_MEASURES, submission)
+        return report._replace(table=_table_by_kind(record, title)) if record.get("by_kind") else report
 
     def record(self) -> dict[str, Any]:
         """``answer_texts_record`` of the cells and operators."""
@@ -86,12 +92,12 @@ class DenotationEvaluation:
 
 
 def evaluate(run: AskedRun) -> SequenceEvaluation | DenotationEvaluation:
-    """Score by denotation, or by cells if the questions belong to conversations.
+    """Score by denotation, or by cells if the questions are SQA's conversations.
 
     Gold values come from the release's tagged files if the data folder has them.
     """
     examples, predictions = run.examples, run.predict()
-    if any(example.conversation for example in examples):
+    if any(map(_answers_in_cells, examples)):
         return SequenceEvaluation(examples, run.converse(), gold_history=predictions)
     return DenotationEvaluation(examples, predictions, gold_values(examples, read_tagged(run.data_dir / TAGGED)))
 
@@ -123,7 +129,7 @@ def answer_texts_record(
     texts: Mapping[str, Iterable[str]],
     meant: Mapping[str, Denotation],
 ) -> dict[str, Any]:
-    """The official accuracy, also for answers in cells and for computed ones, and the release's accuracy.
+    """The official accuracy, also for answers in cells, for computed ones and by kind, and the release's accuracy.
 
     Args:
         gold: question id -> the values of its answer; other questions are left out.
@@ -134,7 +140,15 @@ def answer_texts_record(
         return {"questions": 0}
     rules = answers_without_reading(asked)
     baselines = {name: _right_denotations(asked, gold, answers, answers) for name, answers in rules.items()}
-    return {"questions": len(asked), **accuracy_record(_right_denotations(asked, gold, texts, meant), baselines)}
+    right = _right_denotations(asked, gold, texts, meant)
+    by_kind = {"by_kind": kinds} if (kinds := _by_kind(asked, right["accuracy"])) else {}
+    return {"questions": len(asked), **accuracy_record(right, baselines), **by_kind}
+
+
+def _table_by_kind(record: Mapping[str, Any], title: str) -> RichTable:
+    accuracy = {name: scores["mean"] for name, scores in record["model"].items()}
+    model = {"all": {**accuracy, "questions": record["questions"]}, "by_subset": {}, "by_reasoning": record["by_kind"]}
+    return grouped_table(title, {"model": model, "baselines": record["baselines"]}, {"accuracy": "accuracy"})
 
 
 def _cell_measures(examples: list[Example], cells: Answers) -> Right:
@@ -152,11 +166,26 @@ def _right_denotations(
     is_right = verdicts({example.id: gold[example.id] for example in examples}, texts)
     official = np.array([is_right[example.id] for example in examples])
     release = [same_denotation(meant.get(example.id, ()), gold_denotation(example)) for example in examples]
-    in_cells = np.array([bool(example.candidates) for example in examples])
+    in_cells = np.array([bool(e.candidates) and e.operator in (None, NONE.name) for e in examples])
     computed = ~in_cells & np.array([example.value is not None for example in examples])
     parts = {"in cells": official[in_cells], "computed": official[computed]}
     measures = {name: right for name, right in parts.items() if len(right)}
     return {"accuracy": official, **measures, "release": np.array(release)}
+
+
+def _by_kind(examples: Sequence[Example], right: NDArray[np.bool_]) -> dict[str, Any]:
+    """Questions and accuracy of each kind of question; empty if the data names no kinds."""
+    kinds = np.array([example.reasoning for example in examples])
+    is_kind = {name: kinds == name for name in sorted(filter(None, set(kinds.tolist())))}
+    return {
+        name: {"questions": int(chosen.sum()), "accuracy": float(right[chosen].mean())}
+        for name, chosen in is_kind.items()
+    }
+
+
+def _answers_in_cells(example: Example) -> bool:
+    """Return whether a question of a conversation has cells as its answer, and never an operator on them (SQA)."""
+    return bool(example.conversation) and example.operator is None
 
 
 def _cells_of(answers: Mapping[str, TableAnswer]) -> Answers:
@@ -183,7 +212,7 @@ def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> d
 
 
 def _is_right(example: Example, prediction: TableAnswer, gold: Sequence[Value]) -> bool:
-    if example.conversation:
+    if _answers_in_cells(example):
         return set(prediction.cells) == set(example.candidates)
     return denotes(values_of(answer_texts(example.table, prediction.cells, prediction.aggregation)), gold)
 
@@ -193,7 +222,7 @@ def _measures(
 ) -> Judgement:
     """SQA: ALL by question and SEQ by conversation; WikiTableQuestions: accuracy."""
     cells = {name: [(row, column) for row, column in record["cells"]] for name, record in records.items()}
-    if any(example.conversation for example in examples):
+    if any(map(_answers_in_cells, examples)):
         scores = sequence_scores(examples, cells)
         return Judgement({"ALL": scores.questions, "SEQ": scores.sequences}, {"ALL": scores.conversation})
     read = [example for example in examples if example.id in records]

@@ -60,6 +60,7 @@ _USED_WITH: tuple[tuple[tuple[str, ...], str, tuple[Any, ...]], ...] = (
     (("backbone.vocabulary", "backbone.hidden", "backbone.layers"), "backbone.source", ("random",)),
     (("backbone.heads", "backbone.intermediate", "backbone.max_positions"), "backbone.source", ("random",)),
     (("task.sentences",), "task.expansion", ("tfidf",)),
+    (("task.queries",), "task.format", ("queries",)),
     (("task.qa.cell_select_pref", "task.qa.huber_delta"), "task.qa.aggregation", (True,)),
     (("task.qa.answer_loss_cutoff",), "task.qa.aggregation", (True,)),
 )

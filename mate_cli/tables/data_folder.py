@@ -10,11 +10,12 @@ from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
-from mate_cli.tables.formats import missing_data
+from mate_cli.tables.formats import fetched_folders, missing_data
+from mate_cli.tables.queries.folder import LAYOUT, made_folder, source_folders
 
 
 def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> Path:
-    """Return the folder of a task's data: ``data_dir``, or what ``mate prepare`` fetched, or the generated sample.
+    """Return the folder of a task's data: ``data_dir``, or what ``mate prepare`` fetched, or what is generated.
 
     Raises:
         UserError: the task needs ``data_dir``, and there is none; or it has no questions.
@@ -25,7 +26,18 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
         return _sample_folder(cache_folder(paths))
     if problem := missing_data(task, data_dir, cache_folder(paths)):
         raise UserError(problem)
+    if task.format == "queries":
+        return _questions_folder(task, data_dir, cache_folder(paths))
     return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
+
+
+def _questions_folder(task: TaskConfig, data_dir: str | None, cache: Path) -> Path:
+    """Return a folder that ``mate prepare`` wrote, or that of the questions about the tables of other folders."""
+    if data_dir is None:
+        return made_folder(fetched_folders(cache), task.queries, cache)
+    folder = Path(data_dir).expanduser()
+    is_written = all((folder / file).is_file() for (file,) in LAYOUT.questions.values())
+    return folder if is_written else made_folder(source_folders(folder), task.queries, cache)
 
 
 def _sample_folder(cache: Path) -> Path:

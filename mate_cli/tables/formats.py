@@ -12,6 +12,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.download import release_folder
 from mate_cli.tables.own import OwnFormat
+from mate_cli.tables.queries import folder as queries
 from mate_cli.tables.releases import RELEASES
 from mate_cli.tables.split import ReleaseLayout, Split
 from mate_cli.tables.statements.splits import StatementFormat
@@ -42,6 +43,7 @@ FORMATS: dict[str, Format] = one_for_each(
         "tabfact": tabfact,
         "own": OwnFormat(alternatives=True),
         "own_qa": OwnFormat(alternatives=False),
+        "queries": queries,
         "synthetic": StatementFormat(("synthetic",)),
         "synthetic_opposite": StatementFormat(("synthetic_opposite",)),
         "counterfactual": StatementFormat(("counterfactual",)),
@@ -57,6 +59,8 @@ def missing_data(task: TaskConfig, data_dir: str | None, cache: Path) -> str | N
         return None
     if is_released and release_folder(task.format, cache).is_dir():
         return None
+    if task.format == "queries" and fetched_folders(cache):
+        return None
     if task.format not in FORMATS:
         return (
             f"task={task.name} needs data_dir=FOLDER with tables (JSON of Wikipedia, JSON lines, CSV, Parquet, HTML), "
@@ -67,6 +71,11 @@ def missing_data(task: TaskConfig, data_dir: str | None, cache: Path) -> str | N
         f"task={task.name} needs data_dir=DIR, a folder with {FORMATS[task.format].LAYOUT.content}; "
         f"{fetch}to try mate without data: task=sample"
     )
+
+
+def fetched_folders(cache: Path) -> list[Path]:
+    """Return the folders of the data sets that ``mate prepare`` fetched."""
+    return [folder for name in RELEASES if (folder := release_folder(name, cache)).is_dir()]
 
 
 def split_of(questions: Path) -> tuple[str, Path, str]:

@@ -61,6 +61,8 @@ class Example:
         groups: official groups with scores of their own ("simple" or "complex", and "small", in TabFact).
         value: the answer as a number (WTQ); None if it is not one.
         label: 1 if the table entails the statement, 0 if it refutes it (TabFact); None for questions.
+        operator: name of the operator on the candidates (``tables.aggregation``), NONE if they are the answer; None if
+            it is not known.
         conversation: id of the question's conversation (SQA), otherwise ""; position: its place there, from 0.
         previous: answer cells of the previous question of the conversation, row-major.
         earlier: the earlier questions of the conversation that are in the data, in order.
@@ -78,6 +80,7 @@ class Example:
     groups: tuple[str, ...] = ()
     value: float | None = None
     label: int | None = None
+    operator: str | None = None
     conversation: str = ""
     position: int = 0
     previous: tuple[Coordinate, ...] = ()

@@ -26,7 +26,7 @@ from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.cell_selection import candidates_of
 from mate_cli.tasks.grouped import first_best_by_group, log_softmax_by_group
 from mate_cli.tasks.task import Task, Verdict
-from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
+from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result, known_operator_losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class TableQA(Task):
             likeliest cells as expected, at least one. The release answers nothing or 0 there, which no question of SQA
             or WikiTableQuestions asks for.
         contrast: weight of ``contrast_losses``; 0 in the release.
-        weak: weak supervision of operators; None: the model has no operators.
+        weak: supervision of operators; None: the model has no operators.
     """
 
     temperature: float = 1.0
@@ -96,8 +96,10 @@ class TableQA(Task):
         cells = len(batch.cell_document)
         probability = cell_probabilities(logits, grid)[:cells]
         expected = expected_result(logits.operators, probability, batch.cell_value, batch.cell_document)
-        computes = self.weak.computes(logits.operators, batch.answer_value, has_cells)
-        losses = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
+        is_known = batch.label >= 0
+        computes = self.weak.computes(logits.operators, batch.answer_value, has_cells) & ~is_known
+        weak = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
+        losses = torch.where(is_known, known_operator_losses(logits.operators, batch.label), weak)
         return torch.where(computes | has_cells, losses + torch.where(computes, 0.0, selection), 0.0)
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:

@@ -1,4 +1,4 @@
-"""Weak supervision of aggregation: learn operators from the answer alone (docs/notes.md, note 25).
+"""Supervision of aggregation: learn operators from the answer alone (docs/notes.md, note 25), or from themselves.
 
 A numeric answer may be the result of an operator on unknown cells. The model computes the expected result over its
 choice of cells and operator, and learns from the difference to the answer.
@@ -69,6 +69,15 @@ def operator_loss(operators: Tensor, computes: Tensor) -> Tensor:
     """-log p(NONE) if the cells are the answer, -log p(any other operator) if it is computed; ``[examples]``."""
     log_p = operators.log_softmax(1)
     return -torch.where(computes, log_p[:, 1:].logsumexp(1), log_p[:, 0])
+
+
+def known_operator_losses(operators: Tensor, label: Tensor) -> Tensor:
+    """-log p of the known operator, the release's loss with full supervision, ``[examples]``.
+
+    Args:
+        operators: logits ``[examples, 4]``; label: int64 ``[examples]``, -1 where the operator is unknown: loss 0.
+    """
+    return F.cross_entropy(operators, label, reduction="none", ignore_index=-1)
 
 
 def expected_result(operators: Tensor, probability: Tensor, value: Tensor, document: Tensor) -> Tensor:

@@ -25,8 +25,8 @@ from mate_cli.config.train import TrainConfig
 from tests.cli.jobs import Jobs
 
 TASKS = (
-    "counterfactual, cs, hybridqa, hybridqa_reader, mlm, own, own_qa, sample, sample_reader, sqa, synthetic, "
-    "tabfact, wtq"
+    "counterfactual, cs, hybridqa, hybridqa_reader, mlm, own, own_qa, queries, sample, sample_reader, sqa, "
+    "synthetic, tabfact, wtq"
 )
 HARDWARE = "auto, cpu, cpu_bf16, gpu, gpu_ddp, gpu_fsdp, tpu_v3, tpu_v3_32, tpu_v4, tpu_v5e, tpu_v6e, xla_cpu"
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"

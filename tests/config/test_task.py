@@ -25,6 +25,7 @@ from tests.config.test_config import config_of, train_config
         ("synthetic", "bert_large", "paper"),
         ("counterfactual", "bert_large", "paper"),
         ("cs", "bert_large", "paper"),
+        ("queries", "minilm", "laptop"),
     ],
 )
 def test_the_task_chooses_backbone_and_schedule(task: str, backbone: str, schedule: str) -> None:

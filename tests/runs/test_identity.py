@@ -55,6 +55,10 @@ UNUSED = {
         *("backbone.path", "backbone.hub_id", "backbone.vocabulary", "task.ambiguous", "task.span", "task.masking"),
         "schedule.mentions",
     ),
+    "task=queries backbone=minilm schedule=laptop": (
+        *(*MODELS, *SIZES, "task.objective", "task.ambiguous", "task.span", "task.masking", "schedule.mentions"),
+        *("backbone.path", "backbone.hub_id", "backbone.vocabulary"),
+    ),
     "task=tabfact backbone=folder backbone.path=weights model=tapas schedule=laptop": (
         *(*MODELS, "model.row_ratio", *SIZES, "backbone.package", "backbone.hub_id", "backbone.vocabulary"),
         *("task.objective", "task.ambiguous", *OTHER_TASKS, "schedule.temperature", "schedule.contrast"),
@@ -82,7 +86,8 @@ def counts(name: str, words: str) -> bool:
         followed = f"task.schedules.{config.schedule or config.task.default_schedule}."
         name = name.replace(followed, "schedule.")
         return name.startswith("schedule.") and name not in ("schedule.save_every", *UNUSED[words])
-    return not any(name == key or name.startswith(f"{key}.") for key in (*NEVER, *UNUSED[words]))
+    generated = () if "task=queries" in words else ("task.queries",)
+    return not any(name == key or name.startswith(f"{key}.") for key in (*NEVER, *generated, *UNUSED[words]))
 
 
 def changed(value: Any) -> Any:

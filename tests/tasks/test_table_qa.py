@@ -17,7 +17,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
 from mate_cli.tables.aggregation import OPERATORS
 from mate_cli.tables.table import Cell, Table
-from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid
+from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid, selection_loss
 from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
 from tests.tasks.packed_tables import FULL, table_row
 
@@ -282,3 +282,21 @@ def test_which_examples_have_a_loss() -> None:
     columns = {"has_candidate": [True, False, False, True], "answer_value": [np.nan, 3.0, np.nan, 1.0]}
     assert scorable(TableQA(), **columns) == [True, False, False, True]
     assert scorable(TableQA(weak=WEAK), **columns) == [True, True, False, True]
+
+
+def test_a_known_operator_is_learnt_with_the_cells_and_not_from_the_result() -> None:
+    """Full supervision of the release: cross entropy of the operator, and the loss of the cells, in every example."""
+    types = np.array([[0, 0, 0, 0, 0, 0, 0], *([1, 1, row, 0, 0, 0, 0] for row in range(3))])
+    labels, values = np.array([0, 0, 1, 0]), np.array([math.nan, math.nan, 3.0, 4.0])
+    rows = [table_row(str(n), types, labels, values, answer_value=3.0, label=n) for n in (-1, *range(len(OPERATORS)))]
+    batch = Collator(FULL)(rows)
+    operators = torch.tensor([[0.5, 2.0, -1.0, 0.0]], dtype=torch.float64).repeat(len(rows), 1)
+    grid, places = batch_grid(batch), torch.tensor([0.3, -0.2], dtype=torch.float64).repeat(len(rows))
+    headers = torch.zeros(len(rows), dtype=torch.float64)
+    logits = TableLogits(torch.cat([places, headers]), torch.zeros(len(rows), dtype=torch.float64), operators)
+    losses = TableQA(weak=WEAK).losses(logits, batch)
+    selection = selection_loss(logits, grid, batch.is_candidate)[0]
+    torch.testing.assert_close(losses[1:], selection[1:] - operators[0].log_softmax(0))
+    told = TableQA(weak=WeakSupervision(cell_select_pref=1.0)).losses(logits, batch)
+    torch.testing.assert_close(told[1:], losses[1:])  # the settings of weak supervision change nothing
+    assert not torch.isclose(told[0], losses[0])

@@ -1,0 +1,145 @@
+"""Draw the parts of questions about a table: rows by their values, conditions, columns that can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from mate_cli.tables.queries.grammar import All, Both, RowSet, SqlQuery, Where
+from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
+from mate_cli.tables.queries.wording import Phrase, condition
+from mate_cli.tables.queries.words import Noun, is_label, is_time, mention, noun
+from mate_cli.tables.text import is_empty, normalize_for_match
+
+_T = TypeVar("_T")
+_MAX_TEXT = 80  # characters of a value or an answer
+_MAX_MENTION = 40
+
+
+class UnclearError(Exception):
+    """The table has nothing to make this question of, or more than one answer to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question in words, its kind, and the query that answers it."""
+
+    kind: str
+    text: str
+    query: SqlQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Draws about one table.
+
+    Raises:
+        UnclearError: in all methods, if there is nothing to draw from.
+    """
+
+    sheet: Sheet
+    random: Random
+
+    def happens(self, chance: float) -> bool:
+        return self.random.random() < chance
+
+    def choice(self, items: Sequence[_T]) -> _T:
+        if not items:
+            raise UnclearError
+        return self.random.choice(items)
+
+    @property
+    def subject(self) -> TypedColumn:
+        assert self.sheet.subject is not None
+        return self.sheet.subject
+
+    def name(self, column: TypedColumn) -> Noun:
+        return noun(column, self.random)
+
+    def column(self, *others: TypedColumn, ordered: bool = False) -> TypedColumn:
+        """Return a column besides ``others``; with ``ordered``, one whose values have an order that means something."""
+        rest = [column for column in self.sheet.columns if column not in others]
+        if ordered:
+            rest = [column for column in rest if column.is_ordered and not is_label(column)]
+        return self.choice(rest)
+
+    def answering(self, *others: TypedColumn) -> TypedColumn:
+        """Return a column that can answer "which": mostly the subject, otherwise one of texts or times."""
+        if self.subject not in others and self.happens(0.75):
+            return self.subject
+        named = [c for c in self.sheet.columns if c not in others and (c.kind is ColumnType.TEXT or is_time(c))]
+        return self.choice(named)
+
+    def row(self, column: TypedColumn) -> tuple[int, Where, str]:
+        """Return a row, a condition on ``column`` that only it meets, and a mention that is in no other column."""
+        row = self.random.randrange(self.sheet.table.num_rows)
+        key, text = column.keys[row], column.texts[row]
+        places = self.sheet.places.get(normalize_for_match(text), set())
+        if key is None or column.keys.count(key) > 1 or len(places) > 1 or len(text) > _MAX_MENTION:
+            raise UnclearError
+        return row, Where(column, "=", key), mention(column, row, self.sheet, self.random)
+
+    def condition(self, *others: TypedColumn, sign: str | None = None) -> tuple[Where, Phrase]:
+        """Return a condition on a column besides ``others`` that some rows meet, but not all."""
+        column = self.column(*others)
+        row = self.random.randrange(self.sheet.table.num_rows)
+        key, text = column.keys[row], column.texts[row]
+        if key is None or len(text) > _MAX_MENTION:
+            raise UnclearError
+        if sign is None:
+            compares = column.is_ordered and not is_label(column) and self.happens(0.6)
+            sign = self.random.choice((">", ">", "<", "<", ">=", "<=")) if compares else "="
+        words = mention(column, row, self.sheet, self.random)
+        if sign != "=" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
+            key, words = _rounded(key, words)
+        where = Where(column, sign, key)
+        if not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
+            raise UnclearError
+        return where, condition(column, sign, words, self.random)
+
+    def conditions(self, *others: TypedColumn) -> tuple[RowSet, Phrase]:
+        """Return two conditions on different columns, each of which leaves out rows that meet the other."""
+        first, words = self.condition(*others)
+        second, more = self.condition(*others, first.column)
+        both = Both(first, second)
+        if len(both.numbers(self.sheet)) in (0, len(first.numbers(self.sheet)), len(second.numbers(self.sheet))):
+            raise UnclearError
+        return both, Phrase(f"{words.verb} and {more.verb}", f"{words.attribute} and {more.attribute}")
+
+    def follows_time(self) -> bool:
+        """Return whether the rows are in the order of time, as far as the table tells."""
+        times = [[key for key in column.keys if key is not None] for column in self.sheet.columns if is_time(column)]
+        return all(keys == sorted(keys) for keys in times)
+
+    def asked(self, kind: str, text: str, query: SqlQuery, single: bool = True) -> Question:
+        """Return the question if its answer is clear.
+
+        Args:
+            single: it is one cell that no other row has; otherwise several cells that differ are an answer too.
+        """
+        texts = [self.sheet.table.rows[row][column].text for row, column in query.cells(self.sheet)]
+        is_clear = texts and not any(is_empty(text) or len(text) > _MAX_TEXT for text in texts)
+        if not is_clear or (single and len(texts) > 1) or len(set(map(normalize_for_match, texts))) < len(texts):
+            raise UnclearError
+        return Question(kind, text, query)
+
+    def alone(self, column: TypedColumn, rows: RowSet) -> SqlQuery:
+        """Return the query for one row whose cell no other row of the table has."""
+        numbers = rows.numbers(self.sheet)
+        if len(numbers) != 1 or column.keys.count(column.keys[numbers[0]]) > 1:
+            raise UnclearError
+        return SqlQuery(column, rows)
+
+
+ALL = All()
+
+
+def _rounded(key: float, words: str) -> tuple[float, str]:
+    """Round a number from 20 down to one digit and zeros, as people choose limits."""
+    if key < 20:
+        return key, words
+    unit = 10 ** (len(f"{int(key)}") - 1)
+    rounded = key // unit * unit
+    return rounded, f"{rounded:.0f}"

@@ -1,0 +1,162 @@
+"""A table as questions see it: columns with a clear name, whose cells are all numbers, all dates or texts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from functools import cached_property
+
+from mate_cli.tables.table import Table
+from mate_cli.tables.text import convert_to_float, is_empty, normalize_for_match
+from mate_cli.tables.values import Date, find_values
+
+Key = str | float
+"""The value of a cell as SQL compares it: a number, a date as YYYY-MM-DD, or a text in lower case."""
+
+MIN_ROWS, MIN_COLUMNS, MAX_CELLS = 3, 2, 1000
+_MAX_NAME = 40  # characters
+_MIN_DISTINCT = 0.6
+_NUMBER = re.compile(r"([$£€]?)([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s?(%|[a-zA-Z]{0,6})")
+_ORDINALS = {"st", "nd", "rd", "th"}
+_TOTAL = re.compile(r"(grand |sub)?totals?|average|sum", re.IGNORECASE)
+_YEARS = range(1000, 2101)
+
+
+class ColumnType(Enum):
+    """Type of a column. Years are numbers that are not added up."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    YEAR = "year"
+    DATE = "date"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypedColumn:
+    """A column.
+
+    Attributes:
+        place: number of the column, from 0; name: its header on one line.
+        keys: key of each row; None for an empty cell.
+        texts: text of each row, on one line.
+    """
+
+    place: int
+    name: str
+    kind: ColumnType
+    keys: tuple[Key | None, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.kind is not ColumnType.TEXT
+
+    @property
+    def adds_up(self) -> bool:
+        """Return whether every cell is a plain number, which operators compute with."""
+        present = [text for text, key in zip(self.texts, self.keys, strict=True) if key is not None]
+        return self.kind is ColumnType.NUMBER and all(map(_is_plain, present))
+
+    @property
+    def distinct(self) -> float:
+        """Share of the rows that have a value of their own."""
+        counts = Counter(key for key in self.keys if key is not None)
+        return sum(count == 1 for count in counts.values()) / len(self.keys)
+
+
+class Sheet:
+    """A table with typed columns.
+
+    Attributes:
+        columns: columns with a name that no other column has, at most 40 characters.
+        subject: the column that tells rows apart: the first of texts, otherwise the first, in which most values are
+            distinct; None if there is none.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        names = [" ".join(cell.text.split()) for cell in table.header]
+        counts = Counter(map(normalize_for_match, names))
+        texts = [[" ".join(row[place].text.split()) for row in table.rows] for place in range(table.num_columns)]
+        has_total = any(_TOTAL.fullmatch(text) for column in texts for text in column)
+        self.columns = tuple(
+            _column(place, name, texts[place], has_total)
+            for place, name in enumerate(names)
+            if counts[normalize_for_match(name)] == 1 and not is_empty(name) and len(name) <= _MAX_NAME
+        )
+        distinct = [column for column in self.columns if column.distinct >= _MIN_DISTINCT]
+        texts_first = sorted(distinct, key=lambda column: column.kind is not ColumnType.TEXT)
+        self.subject = next(iter(texts_first), None)
+
+    @property
+    def problem(self) -> str:
+        """Why no question can be asked about the table; "" if some can."""
+        if self.table.num_rows < MIN_ROWS:
+            return f"fewer than {MIN_ROWS} rows"
+        if self.table.num_rows * self.table.num_columns > MAX_CELLS:
+            return f"more than {MAX_CELLS:,} cells"
+        if len(self.columns) < MIN_COLUMNS:
+            return f"fewer than {MIN_COLUMNS} columns with a clear name"
+        return "" if self.subject is not None else "no column that tells rows apart"
+
+    @cached_property
+    def places(self) -> dict[str, set[int]]:
+        """Text in lower case -> the columns of the table that have it."""
+        places: dict[str, set[int]] = {}
+        for row in self.table.rows:
+            for column, cell in enumerate(row):
+                places.setdefault(normalize_for_match(cell.text), set()).add(column)
+        return places
+
+
+def _column(place: int, name: str, texts: Sequence[str], has_total: bool) -> TypedColumn:
+    kind, keys = ColumnType.TEXT, [None if is_empty(text) else normalize_for_match(text) for text in texts]
+    typed: list[Key | None] = [*keys]
+    present = [text for text in texts if not is_empty(text)]
+    if len(present) > 1 and not has_total:
+        kind, values = _typed(present)
+        if values is not None:
+            filled = iter(values)
+            typed = [None if key is None else next(filled) for key in keys]
+    return TypedColumn(place, name, kind, tuple(typed), tuple(texts))
+
+
+def _typed(texts: list[str]) -> tuple[ColumnType, Sequence[Key] | None]:
+    """Return the type of a column without its empty cells, and the keys if it is not text."""
+    if (values := _numbers(texts)) is not None:
+        is_year = all(text.isdecimal() and len(text) == 4 and int(text) in _YEARS for text in texts)
+        return (ColumnType.YEAR if is_year else ColumnType.NUMBER), values
+    if (days := _dates(texts)) is not None:
+        return ColumnType.DATE, days
+    return ColumnType.TEXT, None
+
+
+def _numbers(texts: list[str]) -> list[float] | None:
+    """Read numbers that all have the same unit, or are ordinals."""
+    matches = [match for text in texts if (match := _NUMBER.fullmatch(text))]
+    units = {(match[1], match[3].lower()) for match in matches}
+    if len(matches) < len(texts) or (len(units) > 1 and not {unit for _, unit in units} <= _ORDINALS):
+        return None
+    return [float(match[2].replace(",", "")) for match in matches]
+
+
+def _dates(texts: list[str]) -> list[str] | None:
+    """Read whole dates."""
+    days = []
+    for text in texts:
+        values = find_values(text)
+        if len(values) != 1 or not isinstance(values[0], Date) or None in values[0]:
+            return None
+        days.append(date(*(field or 0 for field in values[0])).isoformat())
+    return days
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return convert_to_float(text) == float(text.replace(",", ""))
+    except ValueError:
+        return False

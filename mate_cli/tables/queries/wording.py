@@ -1,0 +1,141 @@
+"""Wording of conditions, superlatives and questions for a column, and the noise of typed questions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from random import Random
+
+from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
+from mate_cli.tables.queries.words import (
+    Noun,
+    is_amount,
+    is_area,
+    is_location,
+    is_origin,
+    is_person,
+    is_time,
+    noun,
+)
+
+_ARTICLE = re.compile(r"\b(the|a|an) ")
+_WORD = re.compile(r"[a-z]{5,}")
+_MORE = {">": ("more than", "over", "greater than"), ">=": ("at least",)}
+_LESS = {"<": ("less than", "fewer than", "under"), "<=": ("at most", "no more than")}
+_PLURALS = {"is": "are", "was": "were", "has": "have", "comes": "come"}
+_LATEST, _EARLIEST = ("latest", "most recent", "last"), ("earliest", "first")
+_MOST = ("most", "most", "highest number of", "greatest number of", "highest amount of", "largest number of")
+_FEWEST = ("least", "fewest", "fewest", "lowest number of", "smallest number of", "least amount of")
+_HIGHEST, _LOWEST = ("highest", "largest", "greatest", "biggest"), ("lowest", "smallest", "least")
+_NOISE = {"article": 0.04, "mark": 0.1, "typo": 0.02}
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A condition in words: "had 5 points", and "with 5 points"."""
+
+    verb: str
+    attribute: str
+
+
+def condition(column: TypedColumn, sign: str, value: str, random: Random) -> Phrase:
+    """Word a comparison with a value; ``sign`` is one of SQL's."""
+    name = noun(column, random)
+    if sign in ("=", "!="):
+        phrase = _equal(column, name, value, random)
+        if sign == "=":
+            return phrase
+        return Phrase(
+            f"{random.choice(('did not have', 'had not'))} {_a(name.one)} of {value}",
+            f"with {_a(name.one)} other than {value}",
+        )
+    if is_time(column):
+        word = {">": "after", "<": "before", ">=": "in or after", "<=": "in or before"}[sign]
+        verb = random.choice(("was", "came", "is dated"))
+        return Phrase(f"{verb} {word} {value}", random.choice((f"{word} {value}", f"from {word} {value}")))
+    words = random.choice((_MORE | _LESS)[sign])
+    if is_amount(column):
+        amount = f"{words} {value} {name.many}"
+        return Phrase(f"{random.choice(('had', 'has', 'have'))} {amount}", f"with {amount}")
+    words = random.choice(("above", "over", "higher than")) if sign == ">" else words
+    words = random.choice(("below", "under", "lower than")) if sign == "<" else words
+    return Phrase(f"had {_a(name.one)} {_of(words)}{value}", f"with {_a(name.one)} {_of(words)}{value}")
+
+
+def _of(words: str) -> str:
+    return f"of {words} " if words.startswith(("at", "no")) else f"{words} "
+
+
+def _equal(column: TypedColumn, name: Noun, value: str, random: Random) -> Phrase:
+    if is_amount(column):
+        verb = random.choice(("had", "has", "have"))
+        return Phrase(f"{verb} {value} {name.many}", f"with {value} {name.many}")
+    choices = [
+        Phrase(f"had {_a(name.one)} of {value}", f"with {_a(name.one)} of {value}"),
+        Phrase(f"has {value} as {_a(name.one)}", f"with {value} as the {name.one}"),
+        Phrase(f"is listed with the {name.one} {value}", f"whose {name.one} is {value}"),
+        Phrase(f"had the {name.one} {value}", f"with the {name.one} {value}"),
+    ]
+    if is_origin(column):
+        choices = [
+            Phrase(f"{random.choice(('is', 'was', 'came', 'comes'))} from {value}", f"from {value}")
+        ] * 3 + choices[:1]
+    elif is_time(column) or is_location(column) or is_area(column):
+        word = "on" if column.kind is ColumnType.DATE else "in"
+        verb = random.choice(("was", "is") if is_time(column) else ("was", "is", "is located"))
+        choices = [Phrase(f"{verb} {word} {value}", f"{word} {value}")] * 3 + choices[:2]
+    return random.choice(choices)
+
+
+def asked(column: TypedColumn, random: Random) -> str:
+    """Return what a question about one cell of a column begins with, before a verb: "who", "which team"."""
+    name = noun(column, random).one
+    choices = [f"which {name}", f"what {name}", f"which {name}", f"what is the {name} that", f"name the {name} that"]
+    if is_person(column):
+        choices += ["who"] * 6
+    return random.choice(choices)
+
+
+def superlative(column: TypedColumn, highest: bool, random: Random) -> str:
+    """Word an extreme of a column, after "had": "the most points", "the earliest date"."""
+    name = noun(column, random)
+    if is_time(column):
+        return f"the {random.choice(_LATEST if highest else _EARLIEST)} {name.one}"
+    if is_amount(column):
+        return f"the {random.choice(_MOST if highest else _FEWEST)} {name.many}"
+    return f"the {random.choice(_HIGHEST if highest else _LOWEST)} {name.one}"
+
+
+def comparative(column: TypedColumn, highest: bool, random: Random) -> str:
+    """Word a comparison of two rows by a column, after "had": "more points", "an earlier date"."""
+    name = noun(column, random)
+    if is_time(column):
+        return _a(f"{random.choice(('later', 'more recent') if highest else ('earlier',))} {name.one}")
+    if is_amount(column):
+        return f"{random.choice(('more', 'a higher number of') if highest else ('fewer', 'less'))} {name.many}"
+    return _a(f"{random.choice(('higher', 'larger', 'greater') if highest else ('lower', 'smaller'))} {name.one}")
+
+
+def of_several(verb: str) -> str:
+    """Return a phrase that begins with a verb in the plural."""
+    first, _, rest = verb.partition(" ")
+    return f"{_PLURALS.get(first, first)} {rest}"
+
+
+def noisy(question: str, random: Random) -> str:
+    """Write a question as people type it: in lower case, now and then without an article or its mark, with a typo."""
+    question = " ".join(question.lower().split())
+    if random.random() < _NOISE["article"]:
+        question = _ARTICLE.sub("", question, count=1)
+    words = list(_WORD.finditer(question[: len(question) // 2]))  # the beginning seldom has a value of the table
+    if words and random.random() < _NOISE["typo"]:
+        place = random.choice(words).start() + 1
+        swapped = question[place + 1] + question[place]
+        question = (
+            question[:place] + random.choice((swapped, question[place], question[place] * 3)) + question[place + 2 :]
+        )
+    return question if random.random() < _NOISE["mark"] else f"{question}?"
+
+
+def _a(words: str) -> str:
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"

@@ -1,0 +1,90 @@
+"""The SQL of generated questions, executed by SQLite on the table, gives their answers."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from mate_cli.tables.queries.generate import records
+from mate_cli.tables.queries.questions import QUESTIONS
+from mate_cli.tables.table import Table
+from tests.tables.made_tables import made_table
+
+TABLES = {table.id: table for table in map(made_table, range(60))}
+QUESTIONS_MADE = list(islice(records([*TABLES.values()], seed=3, conversations=0.3), 2000))
+
+
+def loaded(table: Table) -> sqlite3.Connection:
+    """Load a table as ``t``: numbers, dates as YYYY-MM-DD, other texts in lower case, NULL for empty cells."""
+    database = sqlite3.connect(":memory:")
+    names = ", ".join('"' + (cell.text or "unnamed").replace('"', '""') + '"' for cell in table.header)
+    database.execute(f"CREATE TABLE t ({names})")
+    columns = [typed([row[place].text for row in table.rows]) for place in range(table.num_columns)]
+    marks = ", ".join("?" * table.num_columns)
+    database.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns, strict=True))
+    return database
+
+
+def typed(texts: list[str]) -> list[Any]:
+    """Convert the texts of a column to numbers, or to dates, if all of them are some."""
+    present = [text for text in texts if text not in ("", "-")]
+    for parse in (number, day):
+        if len(present) > 1 and all(parse(text) is not None for text in present):
+            return [parse(text) if text in present else None for text in texts]
+    return [text.lower() if text in present else None for text in texts]
+
+
+def number(text: str) -> float | None:
+    digits = text.replace(",", "").removesuffix("%")
+    return float(digits) if re.fullmatch(r"\d+(\.\d+)?", digits) else None
+
+
+def day(text: str) -> str | None:
+    try:
+        return datetime.strptime(text, "%d %B %Y").date().isoformat()
+    except ValueError:
+        return None
+
+
+def test_there_are_questions_of_every_kind() -> None:
+    kinds = Counter(record["kind"] for record in QUESTIONS_MADE)
+    assert len(QUESTIONS_MADE) == 2000
+    assert len(kinds) >= len(QUESTIONS) + 5  # some make two kinds, and there are follow-ups
+    assert min(kinds.values()) >= 3
+
+
+def test_sqlite_gives_the_same_answers() -> None:
+    wrong = []
+    for name, table in TABLES.items():
+        with closing(loaded(table)) as database:
+            for record in (record for record in QUESTIONS_MADE if record["table"] == name):
+                result = [value for (value,) in database.execute(record["sql"])]
+                if not is_same(result, record, table):
+                    wrong.append((record["question"], record["sql"], result, record["answer"]))
+    assert wrong == []
+
+
+def is_same(result: list[Any], record: dict[str, Any], table: Table) -> bool:
+    """Compare the values that SQL gives with the cells of a question, or with the number that its operator gives."""
+    if record["operator"] != "NONE":
+        return result == [pytest.approx(float(record["answer"][0]))]
+    (place,) = {column for _, column in record["cells"]}
+    values = typed([row[place].text for row in table.rows])
+    return result == [values[row] for row, _ in record["cells"]]
+
+
+@pytest.mark.parametrize("operator", ["COUNT", "SUM", "AVERAGE", "DIFFERENCE"])
+def test_a_wrong_answer_is_noticed(operator: str) -> None:
+    record = next(record for record in QUESTIONS_MADE if record["operator"] == operator)
+    table = TABLES[record["table"]]
+    with closing(loaded(table)) as database:
+        result = [value for (value,) in database.execute(record["sql"])]
+    assert is_same(result, record, table)
+    assert not is_same(result, {**record, "answer": [str(float(record["answer"][0]) + 1)]}, table)
