@@ -6,6 +6,7 @@ from rich.console import Console
 
 from mate_cli.config.train import TrainConfig
 from mate_cli.system.importing import without_collection
+from mate_cli.system.memory import keep_freed_memory
 from mate_cli.system.ranks import is_first_rank
 
 
@@ -17,6 +18,7 @@ def run(config: TrainConfig) -> None:
         from mate_cli.reporting.evaluation import record_and_show
         from mate_cli.training.fit import train
 
+    keep_freed_memory()
     console, split = Console(soft_wrap=True, quiet=not is_first_rank()), config.task.report_split
     folder = train(config, console)
     if not is_first_rank():
