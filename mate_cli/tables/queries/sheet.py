@@ -24,6 +24,18 @@ _NUMBER = re.compile(r"([$£€]?)([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s?
 _ORDINALS = {"st", "nd", "rd", "th"}
 _TOTAL = re.compile(r"(grand |sub)?totals?|average|sum", re.IGNORECASE)
 _YEARS = range(1000, 2101)
+_OF_PERSONS = {
+    "nationality",
+    "born",
+    "birth",
+    "college",
+    "party",
+    "occupation",
+    "spouse",
+    "hometown",
+    "gender",
+    "weight",
+}
 
 
 class ColumnType(Enum):
@@ -43,6 +55,7 @@ class TypedColumn:
         place: number of the column, from 0; name: its header on one line.
         keys: key of each row; None for an empty cell.
         texts: text of each row, on one line.
+        is_among_persons: whether the table has a column that only people have, as nationality.
     """
 
     place: int
@@ -50,6 +63,7 @@ class TypedColumn:
     kind: ColumnType
     keys: tuple[Key | None, ...]
     texts: tuple[str, ...]
+    is_among_persons: bool = False
 
     @property
     def is_ordered(self) -> bool:
@@ -83,8 +97,9 @@ class Sheet:
         counts = Counter(map(normalize_for_match, names))
         texts = [[" ".join(row[place].text.split()) for row in table.rows] for place in range(table.num_columns)]
         has_total = any(_TOTAL.fullmatch(text) for column in texts for text in column)
+        persons = any(_OF_PERSONS & {*normalize_for_match(name).split()} for name in names)
         self.columns = tuple(
-            _column(place, name, texts[place], has_total)
+            _column(place, name, texts[place], has_total, persons)
             for place, name in enumerate(names)
             if counts[normalize_for_match(name)] == 1 and not is_empty(name) and len(name) <= _MAX_NAME
         )
@@ -113,7 +128,7 @@ class Sheet:
         return places
 
 
-def _column(place: int, name: str, texts: Sequence[str], has_total: bool) -> TypedColumn:
+def _column(place: int, name: str, texts: Sequence[str], has_total: bool, persons: bool) -> TypedColumn:
     kind, keys = ColumnType.TEXT, [None if is_empty(text) else normalize_for_match(text) for text in texts]
     typed: list[Key | None] = [*keys]
     present = [text for text in texts if not is_empty(text)]
@@ -122,7 +137,7 @@ def _column(place: int, name: str, texts: Sequence[str], has_total: bool) -> Typ
         if values is not None:
             filled = iter(values)
             typed = [None if key is None else next(filled) for key in keys]
-    return TypedColumn(place, name, kind, tuple(typed), tuple(texts))
+    return TypedColumn(place, name, kind, tuple(typed), tuple(texts), persons)
 
 
 def _typed(texts: list[str]) -> tuple[ColumnType, Sequence[Key] | None]:

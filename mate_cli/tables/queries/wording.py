@@ -27,6 +27,7 @@ _LATEST, _EARLIEST = ("latest", "most recent", "last"), ("earliest", "first")
 _MOST = ("most", "most", "highest number of", "greatest number of", "highest amount of", "largest number of")
 _FEWEST = ("least", "fewest", "fewest", "lowest number of", "smallest number of", "least amount of")
 _HIGHEST, _LOWEST = ("highest", "largest", "greatest", "biggest"), ("lowest", "smallest", "least")
+_WHO = 0.6
 _NOISE = {"article": 0.04, "mark": 0.1, "typo": 0.02}
 
 
@@ -46,7 +47,7 @@ def condition(column: TypedColumn, sign: str, value: str, random: Random) -> Phr
         if sign == "=":
             return phrase
         return Phrase(
-            f"{random.choice(('did not have', 'had not'))} {_a(name.one)} of {value}",
+            f"did not have {_a(name.one)} of {value}",
             f"with {_a(name.one)} other than {value}",
         )
     if is_time(column):
@@ -90,10 +91,8 @@ def _equal(column: TypedColumn, name: Noun, value: str, random: Random) -> Phras
 def asked(column: TypedColumn, random: Random) -> str:
     """Return what a question about one cell of a column begins with, before a verb: "who", "which team"."""
     name = noun(column, random).one
-    choices = [f"which {name}", f"what {name}", f"which {name}", f"what is the {name} that", f"name the {name} that"]
-    if is_person(column):
-        choices += ["who"] * 6
-    return random.choice(choices)
+    choices = [f"which {name}"] * 6 + [f"what {name}"] * 4 + [f"what is the {name} that", f"name the {name} that"]
+    return "who" if is_person(column) and random.random() < _WHO else random.choice(choices)
 
 
 def superlative(column: TypedColumn, highest: bool, random: Random) -> str:

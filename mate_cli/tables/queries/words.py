@@ -116,7 +116,8 @@ def singular(text: str) -> str:
 
 
 def is_person(column: TypedColumn) -> bool:
-    return singular(_head(column)) in _PEOPLE
+    head = singular(_head(column))
+    return head in _PEOPLE or (head == "name" and column.is_among_persons)
 
 
 def is_location(column: TypedColumn) -> bool:
