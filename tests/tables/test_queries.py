@@ -113,6 +113,11 @@ def test_share_of_conversations() -> None:
         assert in_conversations == pytest.approx(share, abs=0.12)
 
 
+def test_the_first_turn_of_each_table_has_the_share_of_conversations_too() -> None:
+    made = list(islice(records([*map(made_table, range(400))], 0, 0.4), 150))
+    assert 0.2 < sum(bool(record["conversation"]) for record in made) / len(made) < 0.6
+
+
 def test_columns_have_types() -> None:
     sheet = Sheet(
         table_of(

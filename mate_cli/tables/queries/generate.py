@@ -55,7 +55,8 @@ def records(tables: Sequence[Table], seed: int, conversations: float) -> Iterato
     Args:
         conversations: share of the questions that belong to a conversation.
     """
-    order = sorted(tables, key=lambda table: Random(f"{seed} {table.id}").random())
+    # Numbers of their own: a table's first draw must not decide its turn.
+    order = sorted(tables, key=lambda table: Random(f"{seed} turn of {table.id}").random())
     turns = [_of_table(table, Random(f"{seed} {table.id}"), conversations) for table in order]
     while turns:
         continued = []
