@@ -12,6 +12,7 @@ from mate_cli.config.paths import cache_folder
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import PrepareConfig
 from mate_cli.reporting.progress import downloads
+from mate_cli.reporting.question_sources import show_question_sources
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_json
 from mate_cli.tables.data_folder import data_folder
@@ -27,6 +28,7 @@ def run(config: PrepareConfig) -> None:
     """Prepare every split that the data has, or the shards of a corpus."""
     console = Console(soft_wrap=True)
     _fetch(config, console)
+    show_question_sources(config.task, config.data_dir, config.paths, console)
     if config.task.traits.learns_from_corpus:
         _prepare_corpus(config, console)
     elif not config.encode:

@@ -16,10 +16,12 @@ def run(config: TrainConfig) -> None:
         from mate_cli.inference.evaluate import evaluate_run
         from mate_cli.kinds.registry import kind_of
         from mate_cli.reporting.evaluation import record_and_show
+        from mate_cli.reporting.question_sources import show_question_sources
         from mate_cli.training.fit import train
 
     keep_freed_memory()
     console, split = Console(soft_wrap=True, quiet=not is_first_rank()), config.task.report_split
+    show_question_sources(config.task, config.data_dir, config.paths, console)
     folder = train(config, console)
     if not is_first_rank():
         return

@@ -30,7 +30,7 @@ from mate_cli.tables.data_folder import data_folder
 _SAMPLE = TaskConfig(name="sample", format="sample")
 _COSTS_NOTHING = {"seed", "weights", "backbone.path"}
 """Settings that change neither the time nor the FLOPs of a training."""
-_OF_SAMPLE = "hybridqa"  # The sample has its layout; the others are in folders below, under their names.
+_OF_SAMPLE = ("hybridqa", "queries")  # It has HybridQA's layout; the others are in folders below, under their names.
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Ledger:
         given: str | None = getattr(self.config.data, key)
         if given is not None or self.config.schedule != "smoke":
             return given
-        return str(self._sample if key == _OF_SAMPLE else self._sample / key)
+        return str(self._sample if key in _OF_SAMPLE else self._sample / key)
 
     @functools.cached_property
     def _sample(self) -> Path:

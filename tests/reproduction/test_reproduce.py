@@ -194,7 +194,7 @@ def test_runs_of_whatever_name_and_hardware_count_and_others_do_not(config: Repr
         ("  expansion: tfidf\n", "", "done"),  # a folder from before there was this key
         ("  expansion: tfidf\n", "  expansion: all\n", "to do"),
         ("  pooling: null\n", "  pooling: text\n", "done"),  # of which a selector makes nothing
-        ("seed: 0", "seed: 7", "to do"),
+        ("\nseed: 0", "\nseed: 7", "to do"),
         ("row_ratio: 0.5", "row_ratio: 0.25", "to do"),
         ("/hybridqa\n", "/elsewhere\n", "to do"),
     ):

@@ -1,0 +1,35 @@
+"""The tables that generated questions are about, and those that were left out, in lines for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import TaskConfig
+from mate_cli.tables.data_folder import data_folder
+from mate_cli.tables.queries.generate import SOURCES
+
+
+def show_question_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig, console: Console) -> None:
+    """Print the counts of a task whose questions are generated; make the questions first if there are none.
+
+    Raises:
+        UserError: as ``data_folder``.
+    """
+    if task.format == "queries":
+        console.print("questions about tables: made now if they are not there yet, which takes minutes for many tables")
+        for line in _lines(data_folder(task, data_dir, paths)):
+            console.print(line, highlight=False, markup=False)
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    counts = json.loads((folder / SOURCES).read_text(encoding="utf-8"))
+    yield f"tables: {counts['tables']['train']:,} to train on, {counts['tables']['dev']:,} held out"
+    for reason, left_out in counts["left_out"].items():
+        yield f"  left out: {left_out['tables']:,}, {reason}"
+    if counts["missing"]:
+        yield f"not there, so copies of their dev and test tables are not known: {', '.join(counts['missing'])}"
