@@ -27,7 +27,7 @@ class DataConfig:
     wtq: str | None = key(None, "folder of WikiTableQuestions; null as hybridqa", text=True, reads="folder")
     tabfact: str | None = key(None, "folder of TabFact; null as hybridqa", text=True, reads="folder")
     tables: str | None = key(None, "folder of tables to pre-train on; null as hybridqa", text=True, reads="folder")
-    queries: str | None = key(None, "folder of tables to make questions of; null as hybridqa", text=True, reads="folder")
+    queries: str | None = key(None, "folder of tables to ask about; null as hybridqa", text=True, reads="folder")
 
 
 @dataclass
@@ -35,7 +35,7 @@ class ReproduceConfig:
     """Make a table or figure of the paper: plan, run what is missing, print ours beside the paper's."""
 
     what: str = key(
-        MISSING, "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k, queries; or all", text=True
+        MISSING, "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k, queries, all", text=True
     )
     schedule: str = key("laptop", "schedule of every training", choices=SCHEDULES)
     backbone: BackboneConfig | None = None
