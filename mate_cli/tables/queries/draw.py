@@ -10,7 +10,7 @@ from typing import TypeVar
 from mate_cli.tables.queries.grammar import All, Both, RowSet, SqlQuery, Where
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.wording import Phrase, condition
-from mate_cli.tables.queries.words import Noun, is_label, is_time, mention, noun
+from mate_cli.tables.queries.words import Noun, is_label, is_place, is_time, mention, noun
 from mate_cli.tables.text import is_empty, normalize_for_match
 
 _T = TypeVar("_T")
@@ -97,7 +97,13 @@ class Draw:
         where = Where(column, sign, key)
         if not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
             raise UnclearError
-        return where, condition(column, sign, words, self.random)
+        return where, condition(column, sign, words, self.needs_name(column, text), self.random)
+
+    def needs_name(self, column: TypedColumn, text: str = "") -> bool:
+        """Return whether a question must name a column of times or places: there is another, or it has the text too."""
+        is_alike = is_time if is_time(column) else is_place
+        others = [other for other in self.sheet.columns if other is not column and is_alike(other)]
+        return bool(others) or len(self.sheet.places.get(normalize_for_match(text), ())) > 1
 
     def conditions(self, *others: TypedColumn) -> tuple[RowSet, Phrase]:
         """Return two conditions on different columns, each of which leaves out rows that meet the other."""

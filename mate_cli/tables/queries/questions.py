@@ -52,11 +52,11 @@ def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
             f"{value} had how many {many}",
             f"what was the total number of {many} for {value}",
         ]
-    elif is_time(column):
+    elif is_time(column) and not draw.needs_name(column):
         choices += [f"when was {value}", f"what {name} was {value}", f"in what {name} was {value}"] * 2
     elif is_person(column):
         choices += [f"who was the {name} of {value}", f"who was the {name} for {value}", f"who is {value}'s {name}"] * 2
-    elif is_location(column):
+    elif is_location(column) and not draw.needs_name(column):
         choices += [f"where was {value}", f"in which {name} was {value}", f"where is {value}"] * 2
     return draw.choice(choices)
 

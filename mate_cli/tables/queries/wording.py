@@ -39,11 +39,15 @@ class Phrase:
     attribute: str
 
 
-def condition(column: TypedColumn, sign: str, value: str, random: Random) -> Phrase:
-    """Word a comparison with a value; ``sign`` is one of SQL's."""
+def condition(column: TypedColumn, sign: str, value: str, named: bool, random: Random) -> Phrase:
+    """Word a comparison with a value.
+
+    Args:
+        sign: one of SQL's; named: name the column, even if its values tell: "in a year after 1990", "after 1990".
+    """
     name = noun(column, random)
     if sign in ("=", "!="):
-        phrase = _equal(column, name, value, random)
+        phrase = _equal(column, name, value, named, random)
         if sign == "=":
             return phrase
         return Phrase(
@@ -52,8 +56,9 @@ def condition(column: TypedColumn, sign: str, value: str, random: Random) -> Phr
         )
     if is_time(column):
         word = {">": "after", "<": "before", ">=": "in or after", "<=": "in or before"}[sign]
-        verb = random.choice(("was", "came", "is dated"))
-        return Phrase(f"{verb} {word} {value}", random.choice((f"{word} {value}", f"from {word} {value}")))
+        if named:
+            return Phrase(f"had {_a(name.one)} {word} {value}", f"with {_a(name.one)} {word} {value}")
+        return Phrase(f"{random.choice(('was', 'came', 'is dated'))} {word} {value}", f"{word} {value}")
     words = random.choice((_MORE | _LESS)[sign])
     if is_amount(column):
         amount = f"{words} {value} {name.many}"
@@ -67,7 +72,7 @@ def _of(words: str) -> str:
     return f"of {words} " if words.startswith(("at", "no")) else f"{words} "
 
 
-def _equal(column: TypedColumn, name: Noun, value: str, random: Random) -> Phrase:
+def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Random) -> Phrase:
     if is_amount(column):
         verb = random.choice(("had", "has", "have"))
         return Phrase(f"{verb} {value} {name.many}", f"with {value} {name.many}")
@@ -77,6 +82,8 @@ def _equal(column: TypedColumn, name: Noun, value: str, random: Random) -> Phras
         Phrase(f"is listed with the {name.one} {value}", f"whose {name.one} is {value}"),
         Phrase(f"had the {name.one} {value}", f"with the {name.one} {value}"),
     ]
+    if named:
+        return random.choice(choices)
     if is_origin(column):
         choices = [
             Phrase(f"{random.choice(('is', 'was', 'came', 'comes'))} from {value}", f"from {value}")

@@ -132,6 +132,10 @@ def is_origin(column: TypedColumn) -> bool:
     return column.kind is ColumnType.TEXT and _head(column) in _ORIGINS
 
 
+def is_place(column: TypedColumn) -> bool:
+    return is_location(column) or is_area(column) or is_origin(column)
+
+
 def is_time(column: TypedColumn) -> bool:
     return column.kind in (ColumnType.YEAR, ColumnType.DATE)
 
