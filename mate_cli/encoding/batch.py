@@ -14,8 +14,10 @@ from mate_cli.attention import Layout, Plan, Planner
 from mate_cli.encoding.features import TOKEN_TYPES
 
 _PAD = 0  # in every BERT vocabulary
+_TOKEN_TENSORS = ("input_ids", "token_types", "positions", "document", "cell", "header", "characters")
 _EXAMPLE_TENSORS = ("label", "answer_value", "answer_span", "first")
-_CELL_TENSORS = ("cell_document", "cell_row", "cell_column", "is_candidate", "cell_value")
+_CELL_TENSORS = ("cell_document", "cell_row", "cell_column", "cell_header", "is_candidate", "cell_value")
+_HEADER_TENSORS = ("header_document",)
 _MASKED_TENSORS = ("masked", "target")
 
 
@@ -29,7 +31,9 @@ class Batch:
         positions: int64 ``[tokens]``.
         document: int64 ``[tokens]``, number of the example in the batch.
         cell: int64 ``[tokens]``, number of the body cell in the batch; -1 in questions, headers and histogram rows.
+        header: int64 ``[tokens]``, number of the header cell in the batch, one for each column; -1 elsewhere.
         cell_document, cell_row, cell_column: int64 ``[cells]``; rows and columns of the body from 0.
+        cell_header: int64 ``[cells]``, header of each body cell; header_document: int64 ``[headers]``.
         is_candidate: bool ``[cells]``.
         cell_value: float32 ``[cells]``, the cell's number; NaN if it has none.
         answer_value: float32 ``[examples]``, the answer as a number; NaN if it is not one, or unknown.
@@ -51,9 +55,12 @@ class Batch:
     positions: Tensor
     document: Tensor
     cell: Tensor
+    header: Tensor
     cell_document: Tensor
     cell_row: Tensor
     cell_column: Tensor
+    cell_header: Tensor
+    header_document: Tensor
     is_candidate: Tensor
     cell_value: Tensor
     answer_value: Tensor
@@ -90,10 +97,14 @@ class Batch:
         Scores of a batch with filler are longer than this batch: ignore their ends.
         """
         host: dict[str, Any] = {name: value.cpu() for name, value in self._tensors()}
-        examples, cells = len(self.ids), int((host["cell_document"] < len(self.ids)).sum())
-        for length, names in ((examples, _EXAMPLE_TENSORS), (cells, _CELL_TENSORS), (self.num_masked, _MASKED_TENSORS)):
-            host.update({name: host[name][:length] for name in names})
-        return replace(self, **host)
+        lengths = dict.fromkeys(_EXAMPLE_TENSORS, len(self.ids)) | dict.fromkeys(_MASKED_TENSORS, self.num_masked)
+        for document, names in (
+            ("document", _TOKEN_TENSORS),
+            ("cell_document", _CELL_TENSORS),
+            ("header_document", _HEADER_TENSORS),
+        ):
+            lengths |= dict.fromkeys(names, int((host[document] < len(self.ids)).sum()))
+        return replace(self, **host | {name: host[name][:length] for name, length in lengths.items()})
 
     def pin_memory(self) -> Self:
         """Copy the batch to page-locked memory; called by the data loader."""
@@ -135,7 +146,10 @@ class Collator:
         for number, name in enumerate(TOKEN_TYPES):
             types[:, number] = _joined(rows, name)
         segment, column, row = types[:, 0], types[:, 1], types[:, 2]
-        cell, first = _number_cells(document, row, column, segment)
+        cell, first = _number_cells(document, row, column, (segment == 1) & (row > 0))
+        header, header_first = _number_cells(document, row, column, (segment == 1) & (row == 0))
+        header_of = np.full((len(rows), column.max() + 1), -1)
+        header_of[document[header_first], column[header_first]] = np.arange(len(header_first))
         masked, target = _masked(rows, starts)
         return Batch(
             input_ids=torch.from_numpy(_joined(rows, "input_ids").astype(np.int64)),
@@ -143,9 +157,12 @@ class Collator:
             positions=torch.from_numpy(_joined(rows, "position").astype(np.int64)),
             document=torch.from_numpy(document),
             cell=torch.from_numpy(cell),
+            header=torch.from_numpy(header),
             cell_document=torch.from_numpy(document[first]),
             cell_row=torch.from_numpy(row[first] - 1),
             cell_column=torch.from_numpy(column[first] - 1),
+            cell_header=torch.from_numpy(header_of[document[first], column[first]]),
+            header_document=torch.from_numpy(document[header_first]),
             is_candidate=torch.from_numpy(_joined(rows, "labels")[first] > 0),
             # Truncation keeps the first word of every cell, so these are all cells of the kept columns, row-major.
             cell_value=torch.from_numpy(_joined(rows, "cell_value").astype(np.float32)),
@@ -188,14 +205,16 @@ def _masked(rows: Sequence[Mapping[str, Any]], starts: np.ndarray) -> tuple[np.n
 
 
 def _number_cells(
-    document: np.ndarray, row: np.ndarray, column: np.ndarray, segment: np.ndarray
+    document: np.ndarray, row: np.ndarray, column: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the body cell of each token, -1 if none, and the first token of each body cell.
+    """Return the cell of each token, -1 outside those that count, and the first token of each cell that does.
 
     The tokens of a cell are neighbours, and no two neighbouring cells share row, column and document.
+
+    Args:
+        counts: bool ``[tokens]``, tokens of the cells to number.
     """
     changes = np.ones(len(row), dtype=bool)
     changes[1:] = (np.diff(row) != 0) | (np.diff(column) != 0) | (np.diff(document) != 0)
-    is_body = (row > 0) & (segment == 1)
-    is_first = changes & is_body
-    return np.where(is_body, np.cumsum(is_first) - 1, -1), np.flatnonzero(is_first)
+    is_first = changes & counts
+    return np.where(counts, np.cumsum(is_first) - 1, -1), np.flatnonzero(is_first)

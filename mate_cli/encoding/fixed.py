@@ -1,8 +1,9 @@
 """Batches of one fixed shape, for devices that compile a program for each shape.
 
 Each document is padded to one length, and the batch to one number of documents. The filler is never read: filler tokens
-attend only to themselves (``Layout``), and cells, masked tokens and labels after the real ones belong to one extra
-document without an id, or have no label.
+attend only to themselves (``Layout``), and cells, headers, masked tokens and labels after the real ones belong to one
+extra document without an id, or have no label. There are as many places for cells, and for headers, as for tokens, so
+no table is too wide.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _DOCUMENT_FILLERS = {"label": -1, "answer_value": torch.nan, "answer_span": -1, 
 
 
 class FixedCollator(Collator):
-    """A ``Collator`` whose batches all have the same numbers of documents, tokens and cells.
+    """A ``Collator`` whose batches all have the same numbers of documents, tokens, cells and headers.
 
     Args:
         masked: maximum of masked tokens per document.
@@ -50,6 +51,8 @@ class FixedCollator(Collator):
         fillers = {name: (cells, value) for name, value in _CELL_FILLERS.items()}
         fillers |= {name: (documents + 1, value) for name, value in _DOCUMENT_FILLERS.items()}
         fillers |= {"cell_document": (cells, documents), "masked": (masked, 0), "target": (masked, -1)}
+        # The last header is always filler: a question has no header.
+        fillers |= {"header_document": (cells, documents), "cell_header": (cells, cells - 1)}
         fixed: dict[str, Any] = {name: _pad(getattr(batch, name), *filler) for name, filler in fillers.items()}
         return replace(batch, **fixed, ids=batch.ids[: len(rows)], answers=batch.answers[: len(rows)])
 

@@ -21,7 +21,7 @@ from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
-from mate_cli.training.backend import check_fixed, collator_for, inference_backend, most_masked
+from mate_cli.training.backend import collator_for, inference_backend, most_masked
 from mate_cli.training.devices import loader_workers, resolve_devices
 from mate_cli.training.loader import batch_loader
 from mate_cli.training.splits import encoding_options
@@ -51,8 +51,6 @@ class Predictor:
         self.task, self.model = task, model
         self.options = encoding_options(config, task, model.config)
         is_fixed = one_shape and self.devices.device_type == "xla"
-        if is_fixed:
-            check_fixed(config.task)
         self.collator = collator_for(
             model.config,
             config.model,

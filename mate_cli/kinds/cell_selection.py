@@ -101,5 +101,4 @@ KIND = TaskKind(
         chosen=lambda prediction: (prediction.cells[:1], ""),
         is_right=lambda example, prediction, gold: any(cell in example.candidates for cell in prediction.cells[:1]),
     ),
-    fixed_shape=True,
 )

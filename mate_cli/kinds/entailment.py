@@ -76,6 +76,5 @@ KIND = TaskKind(
         is_right=lambda example, prediction, gold: prediction.label == example.label,
         measures=_measures,
     ),
-    fixed_shape=True,
     pools=lambda config: True,
 )

@@ -131,8 +131,6 @@ class TaskKind:
         card: description for Hugging Face.
         next_command: command to suggest after a training; ``{run}`` stands for the run folder.
         answering: how it answers single questions; None: it does not (``Traits.asked``).
-        fixed_shape: True if the shapes of the loss do not depend on the spans, columns or numbers of a batch, as XLA
-            devices need.
         pools: True if the head reads the pooled state (``MateConfig.pooling``).
     """
 
@@ -142,7 +140,6 @@ class TaskKind:
     card: HubCard
     next_command: str = 'mate predict run={run} table=FILE.csv question="…"'
     answering: QuestionAnswering | None = None
-    fixed_shape: bool = False
     pools: Callable[[MateConfig], bool] = lambda config: False
 
     @property

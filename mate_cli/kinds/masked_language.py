@@ -75,5 +75,4 @@ KIND = TaskKind(
         tapas_class="TapasForMaskedLM",
     ),
     next_command="mate train task=hybridqa backbone=run backbone.path={run}",
-    fixed_shape=True,
 )

@@ -1,10 +1,12 @@
 """The reader: scores spans from the states of their first and last tokens (paper section 4.2).
 
-Shapes: T tokens, H hidden, S spans, L longest span in tokens.
+Shapes: T tokens, H hidden, L longest span in tokens. All spans have a logit, at ``[l, t]`` that of the span of l + 1
+tokens from token t, also those that no cell contains: so shapes follow from T alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -30,20 +32,16 @@ class MateForSpanReading(MatePreTrainedModel):
         self.spans = _HEADS[config.span_head](config)
         self.post_init()
 
-    def forward(
-        self, input_ids: Tensor, token_types: Tensor, positions: Tensor, first: Tensor, last: Tensor, plan: Plan
-    ) -> Tensor:
-        """Compute the logits of spans.
+    def forward(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, plan: Plan) -> Tensor:
+        """Compute the logits of spans of up to ``config.max_span`` tokens.
 
         Args:
             input_ids, token_types, positions, plan: as in ``MateModel.encode``.
-            first, last: int64 ``[S]``, first and last tokens of the spans; ``0 <= last - first < config.max_span``.
 
         Returns:
-            ``[S]``, at least fp32, also under autocast.
+            ``[L, T]``, at least fp32, also under autocast; any finite number where a span ends beyond the batch.
         """
-        states_TH = self.dropout(self.tapas.encode(input_ids, token_types, positions, plan))
-        return self.spans(states_TH, first, last)
+        return self.spans(self.dropout(self.tapas.encode(input_ids, token_types, positions, plan)))
 
 
 class LinearSpans(nn.Module):
@@ -51,13 +49,14 @@ class LinearSpans(nn.Module):
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__()
+        self.max_span = config.max_span
         self.output = nn.Linear(2 * config.hidden_size, 1)
 
-    def forward(self, states_TH: Tensor, first_S: Tensor, last_S: Tensor) -> Tensor:
+    def forward(self, states_TH: Tensor) -> Tensor:
         with torch.autocast(states_TH.device.type, enabled=False):
             states_TH = states_TH.to(torch.promote_types(states_TH.dtype, self.output.weight.dtype))
             start_T, end_T = (states_TH @ self.output.weight.view(2, -1).T).unbind(1)
-            return start_T[first_S] + end_T[last_S] + self.output.bias
+            return by_length(torch.add, start_T, end_T, self.max_span) + self.output.bias
 
 
 class MlpSpans(nn.Module):
@@ -74,22 +73,27 @@ class MlpSpans(nn.Module):
         self.end = nn.Linear(config.hidden_size, config.hidden_size, bias=False)
         self.output = nn.Linear(config.hidden_size, 1)
 
-    def forward(self, states_TH: Tensor, first_S: Tensor, last_S: Tensor) -> Tensor:
+    def forward(self, states_TH: Tensor) -> Tensor:
         start_TH, end_TH = self.start(states_TH), self.end(states_TH)
         # A softmax compares sums of many terms: in bf16 close scores would become ties.
         with torch.autocast(states_TH.device.type, enabled=False):
             exact = torch.promote_types(start_TH.dtype, self.output.weight.dtype)
-            grid_LT = self._grid(start_TH.to(exact), end_TH.to(exact))
-            place_S = (last_S - first_S) * len(states_TH) + first_S
-            return grid_LT.flatten().index_select(0, place_S) + self.output.bias
+            return by_length(self._score, start_TH.to(exact), end_TH.to(exact), self.max_span) + self.output.bias
 
-    def _grid(self, start_TH: Tensor, end_TH: Tensor) -> Tensor:
-        """Return at [l, t] the logit, without bias, of the span of l + 1 tokens from t; 0 beyond the batch."""
-        tokens = len(start_TH)
-        weight_H = self.output.weight[0]
-        lengths = range(min(self.max_span, tokens))
-        logits = [torch.relu(start_TH[: tokens - n] + end_TH[n:]) @ weight_H for n in lengths]
-        return torch.stack([F.pad(logits_T, (0, n)) for n, logits_T in enumerate(logits)])
+    def _score(self, start_TH: Tensor, end_TH: Tensor) -> Tensor:
+        return torch.relu(start_TH + end_TH) @ self.output.weight[0]
+
+
+def by_length(score: Callable[[Tensor, Tensor], Tensor], start: Tensor, end: Tensor, max_span: int) -> Tensor:
+    """Score all spans, one length at a time, ``[L, T]``; 0 where a span ends beyond the batch.
+
+    Args:
+        score: from ``[spans, ...]`` of first tokens and ``[spans, ...]`` of last ones to ``[spans]``.
+        start, end: float ``[T, ...]``.
+    """
+    tokens = len(start)
+    lengths = range(min(max_span, tokens))
+    return torch.stack([F.pad(score(start[: tokens - n], end[n:]), (0, n)) for n in lengths])
 
 
 _HEADS: dict[str, type[nn.Module]] = one_for_each(SPAN_HEADS, {"mlp": MlpSpans, "linear": LinearSpans})

@@ -25,7 +25,7 @@ class Grid(NamedTuple):
         column: ``[P]``, column of each place.
         document: ``[L]``, document of each column.
         first: ``[D]``, first token of each document.
-        text: ``[T]``, document of each question token, -1 elsewhere.
+        text: ``[T]``, document of each token of a question, -1 elsewhere.
     """
 
     place: Tensor
@@ -46,32 +46,6 @@ class TableLogits(NamedTuple):
     places: Tensor
     columns: Tensor
     operators: Tensor
-
-
-def grid_of(token_types: Tensor, document: Tensor, cell: Tensor, cell_document: Tensor, cell_column: Tensor) -> Grid:
-    """Build the grid of a packed batch, without pruned columns.
-
-    Args:
-        token_types: int64 ``[T, 7]``.
-        document, cell: int64 ``[T]``, document and body cell of each token; -1 for no cell.
-        cell_document, cell_column: int64 ``[cells]``; columns count from 0 in each document.
-    """
-    segment, column, row = token_types[:, :3].unbind(1)
-    documents = torch.arange(int(document[-1]) + 1, device=document.device)
-    in_table = segment == 1
-    exists = torch.zeros(len(documents), int(column.max()) + 1, dtype=torch.bool, device=document.device)
-    exists[document[in_table], column[in_table]] = True
-    number = exists.flatten().cumsum(0).view_as(exists) - 1
-    column_document = exists.nonzero()[:, 0]
-    header = len(cell_document) + number[document, column]
-    columns = torch.arange(len(column_document), device=document.device)
-    return Grid(
-        torch.where(in_table & (row == 0), header, cell),
-        torch.cat([number[cell_document, cell_column + 1], columns]),
-        column_document,
-        torch.searchsorted(document, documents),
-        torch.where(segment == 0, document, -1),
-    )
 
 
 class MateForTableQuestionAnswering(MatePreTrainedModel):

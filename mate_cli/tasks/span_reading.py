@@ -1,17 +1,19 @@
 """Span reading (paper section 4.2): a softmax over the spans of a cell, trained on the first place of the answer.
 
-Spans are packed: ``[spans]`` over all documents of a micro-batch, sorted by first token, then by last.
+Logits are ``[lengths, tokens]`` over all documents of a micro-batch, at ``[l, t]`` that of the span of l + 1 tokens
+from token t. Spans that no cell contains are masked, not left out: so shapes do not depend on the cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from mate_cli.config.task import Input
 from mate_cli.encoding.batch import Batch
@@ -21,8 +23,11 @@ from mate_cli.metrics.hybridqa import exact_match
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.reading import TrainingCells, question_id
-from mate_cli.tasks.grouped import log_softmax_by_group
+from mate_cli.tasks.grouped import logsumexp_by_group
 from mate_cli.tasks.task import Task, Verdict
+
+_NEVER = -1e30
+"""Logit of spans that no cell contains: finite, so that differences are not NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,57 +49,62 @@ class SpanPrediction:
     probability: float = 0.0
 
 
-class Spans(NamedTuple):
-    """Spans by their first and last tokens in the batch, int64 ``[spans]`` each, and their documents."""
-
-    first: Tensor
-    last: Tensor
-    document: Tensor
-
-
-def valid_spans(cell: Tensor, document: Tensor, max_span: int) -> Spans:
-    """All spans of at most ``max_span`` tokens inside one body cell (docs/notes.md, note 26).
+def mask_spans(logits: Tensor, cell: Tensor) -> Tensor:
+    """Keep the logits of spans inside one body cell (docs/notes.md, note 26); others become ``_NEVER``.
 
     Args:
-        cell: int64 ``[tokens]``, -1 outside the body; document: int64 ``[tokens]``.
+        logits: float ``[lengths, tokens]``; cell: int64 ``[tokens]``, -1 outside the body.
     """
-    place = torch.arange(len(cell), device=cell.device)
-    ends_cell = torch.ones_like(cell, dtype=torch.bool)
-    ends_cell[:-1] = cell[1:] != cell[:-1]
-    last_of_cell = torch.where(ends_cell, place, len(cell)).flip(0).cummin(0).values.flip(0)
-    room = torch.where(cell >= 0, (last_of_cell - place + 1).clamp(max=max_span), 0)
-    first = place.repeat_interleave(room)
-    length = torch.arange(len(first), device=cell.device) - (room.cumsum(0) - room)[first]
-    return Spans(first, first + length, document[first])
+    lengths, tokens = logits.shape
+    beyond = F.pad(cell, (0, lengths), value=-1)
+    last = torch.stack([beyond[length : length + tokens] for length in range(lengths)])
+    return torch.where((cell >= 0) & (last == cell), logits, _NEVER)
 
 
-def span_loss(logits: Tensor, spans: Spans, answer: Tensor) -> tuple[Tensor, Tensor]:
+def span_loss(logits: Tensor, document: Tensor, answer: Tensor) -> tuple[Tensor, Tensor]:
     """Cross-entropy of the span softmax with the answer's span (paper section 4.2; docs/notes.md, note 18).
 
     Args:
-        logits: float ``[spans]``; answer: int64 ``[documents, 2]``, first and last token, -1 without an answer.
+        logits: float ``[lengths, tokens]``, masked; document: int64 ``[tokens]``.
+        answer: int64 ``[documents, 2]``, first and last token, -1 without an answer.
 
     Returns:
         the loss of each document ``[documents]``, 0 if the answer is none of its spans, and the documents whose answer
         is a span, bool ``[documents]``.
     """
-    log_p = log_softmax_by_group(logits, spans.document, len(answer))
-    first, last = answer[spans.document].unbind(1)
-    is_answer = (spans.first == first) & (spans.last == last)
-    answered = spans.document[is_answer]
-    loss = log_p.new_zeros(len(answer)).index_add(0, answered, -log_p[is_answer])
-    return loss, torch.zeros_like(loss, dtype=torch.bool).index_fill(0, answered, True)
+    first, last = answer.unbind(1)
+    logit = logits_of(logits, answer)
+    is_span = (first >= 0) & (last - first < len(logits)) & ~(logit <= _NEVER)  # NaN has to reach the loss
+    return torch.where(is_span, log_sums(logits, document, len(answer)) - logit, 0.0), is_span
+
+
+def logits_of(logits: Tensor, spans: Tensor) -> Tensor:
+    """The logits of spans, int64 ``[spans, 2]`` of first and last tokens; of any other span where one is not there."""
+    first, last = spans.unbind(1)
+    length = (last - first).clamp(max=len(logits) - 1)
+    return logits.flatten()[length * logits.shape[1] + first.clamp(min=0)]
+
+
+def log_sums(logits: Tensor, document: Tensor, documents: int) -> Tensor:
+    """The log of the sum over the spans of each document, ``[documents]``."""
+    return logsumexp_by_group(logits.logsumexp(0), document, documents)
 
 
 def best_spans(logits: Tensor, document: Tensor, documents: int) -> Tensor:
-    """The index of each document's best span, int64 ``[documents]``, -1 without spans.
+    """The first and last token of each document's best span, int64 ``[documents, 2]``, -1 without spans.
 
     Of equals the last one: it starts last and, among those, is the longest (docs/notes.md, note 26).
+
+    Args:
+        logits: float ``[lengths, tokens]``, masked; document: int64 ``[tokens]``.
     """
-    peak = logits.new_full((documents,), -torch.inf).scatter_reduce(0, document, logits, "amax")
-    place = torch.arange(len(logits), device=logits.device)
-    best = torch.where(logits == peak[document], place, -1)
-    return torch.full((documents,), -1, device=logits.device).scatter_reduce(0, document, best, "amax")
+    best = logits.amax(0)
+    longest = len(logits) - 1 - (logits == best).flip(0).long().argmax(0)
+    peak = best.new_full((documents,), -torch.inf).scatter_reduce(0, document, best, "amax")
+    place = torch.arange(len(best), device=best.device)
+    place = torch.where((best == peak[document]) & (best > _NEVER), place, -1)
+    first = torch.full((documents,), -1, device=best.device).scatter_reduce(0, document, place, "amax")
+    return torch.stack([first, torch.where(first < 0, -1, first + longest[first])], dim=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,34 +140,35 @@ class SpanReading(Task):
         return (first >= 0) & (last - first < self.max_span)
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
-        spans = self._spans(batch)
-        logits: Tensor = model(**batch.encoder_inputs, first=spans.first, last=spans.last)
+        logits: Tensor = model(**batch.encoder_inputs)
         return logits
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:
-        return span_loss(logits, self._spans(batch), batch.answer_span)[0]
+        return span_loss(mask_spans(logits, batch.cell), batch.document, batch.answer_span)[0]
 
     def predictions(self, logits: Tensor, batch: Batch) -> list[SpanPrediction]:
-        spans = self._spans(batch)
-        log_p = log_softmax_by_group(logits.detach(), spans.document, len(batch.ids))
-        best = best_spans(logits.detach(), spans.document, len(batch.ids))
-        best = best[best >= 0]
-        first, cell = spans.first[best], batch.cell[spans.first[best]]
-        places = [spans.document[best], cell, batch.characters[first, 0], batch.characters[spans.last[best], 1]]
-        predictions = [SpanPrediction(example) for example in batch.ids]
-        for (document, text, start, end), score, probability in zip(
-            torch.stack(places, dim=1).tolist(), logits[best].tolist(), log_p[best].exp().tolist(), strict=True
-        ):
-            if start < end:  # the one piece of an empty text is no answer
-                answer = batch.texts[text][start:end]
-                predictions[document] = SpanPrediction(batch.ids[document], answer, start, end, score, probability)
-        return predictions
+        logits = mask_spans(logits.detach()[:, : len(batch.cell)], batch.cell)
+        spans = best_spans(logits, batch.document, len(batch.ids))
+        scores = logits_of(logits, spans)
+        probabilities = (scores - log_sums(logits, batch.document, len(batch.ids))).exp()
+        return [
+            self._prediction(name, batch, first, last, score, probability)
+            for name, (first, last), score, probability in zip(
+                batch.ids, spans.tolist(), scores.tolist(), probabilities.tolist(), strict=True
+            )
+        ]
+
+    def _prediction(
+        self, name: str, batch: Batch, first: int, last: int, score: float, probability: float
+    ) -> SpanPrediction:
+        start, end = int(batch.characters[first, 0]), int(batch.characters[last, 1])
+        if first < 0 or start >= end:  # the one piece of an empty text is no answer
+            return SpanPrediction(name)
+        text = batch.texts[int(batch.cell[first])][start:end]
+        return SpanPrediction(name, text, start, end, score, probability)
 
     def verdicts(self, predictions: Sequence[SpanPrediction], batch: Batch) -> list[Verdict]:
         return [
             Verdict(question_id(p.id), p.probability, bool(exact_match(p.text, answers)))
             for p, answers in zip(predictions, batch.answers, strict=True)
         ]
-
-    def _spans(self, batch: Batch) -> Spans:
-        return valid_spans(batch.cell, batch.document, self.max_span)

@@ -20,7 +20,7 @@ from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel, mean_by_group
-from mate_cli.models.table_qa import Grid, TableLogits, grid_of
+from mate_cli.models.table_qa import Grid, TableLogits
 from mate_cli.tables.aggregation import NONE, OPERATORS, operator_named
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.cell_selection import candidates_of
@@ -93,8 +93,7 @@ class TableQA(Task):
             selection = selection + self.contrast * contrast_losses(logits, grid, batch.is_candidate)
         if self.weak is None:
             return selection
-        cells = len(batch.cell_document)
-        probability = cell_probabilities(logits, grid)[:cells]
+        probability = cell_probabilities(logits, batch)
         expected = expected_result(logits.operators, probability, batch.cell_value, batch.cell_document)
         is_known = batch.label >= 0
         computes = self.weak.computes(logits.operators, batch.answer_value, has_cells) & ~is_known
@@ -103,8 +102,8 @@ class TableQA(Task):
         return torch.where(computes | has_cells, losses + torch.where(computes, 0.0, selection), 0.0)
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:
-        probability = cell_probabilities(logits, batch_grid(batch))[: len(batch.cell_document)]
-        operators = _best_operators(logits.operators)
+        probability = cell_probabilities(logits, batch)
+        operators = _best_operators(logits.operators[: len(batch.ids)])
         is_chosen = probability > 0.5
         if self.surest:
             is_chosen |= _surest_of_none(probability, is_chosen, batch.cell_document, operators)
@@ -137,7 +136,14 @@ class TableQA(Task):
 
 def batch_grid(batch: Batch) -> Grid:
     """The cell of each token of a batch, and the column of each cell."""
-    return grid_of(batch.token_types, batch.document, batch.cell, batch.cell_document, batch.cell_column)
+    headers = torch.arange(len(batch.header_document), device=batch.cell.device)
+    return Grid(
+        place=torch.where(batch.header < 0, batch.cell, len(batch.cell_document) + batch.header),
+        column=torch.cat([batch.cell_header, headers]),
+        document=batch.header_document,
+        first=batch.first,
+        text=batch.text,
+    )
 
 
 def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tuple[Tensor, Tensor]:
@@ -158,8 +164,7 @@ def selection_loss(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> tup
     column = _answer_columns(grid, is_answer)
     has_cells = column >= 0
     log_p = log_softmax_by_group(logits.columns, grid.document, documents)
-    document = has_cells.nonzero().squeeze(1)
-    loss = log_p.new_zeros(documents).index_add(0, document, -log_p[column[document]])
+    loss = torch.where(has_cells, -log_p[column.clamp(min=0)], 0.0)
     competes = grid.column == column[grid.document[grid.column]]
     wrong = F.binary_cross_entropy_with_logits(logits.places, is_answer.to(log_p.dtype), reduction="none")
     return loss + _mean_by_document(wrong, competes, grid), has_cells
@@ -181,10 +186,12 @@ def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Te
     return _mean_by_document(-log_p, in_column, grid)
 
 
-def cell_probabilities(logits: TableLogits, grid: Grid) -> Tensor:
-    """The probability of each place, ``[places]``; 0 outside the likeliest column of its table (first of equals)."""
-    best = first_best_by_group(logits.columns.detach(), grid.document, len(grid.first))
-    return torch.where(grid.column == best[grid.document[grid.column]], logits.places.sigmoid(), 0.0)
+def cell_probabilities(logits: TableLogits, batch: Batch) -> Tensor:
+    """The probability of each cell, ``[cells]``; 0 outside the likeliest column of its table (first of equals)."""
+    columns = logits.columns[: len(batch.header_document)].detach()
+    best = first_best_by_group(columns, batch.header_document, len(batch.first))
+    is_in_best = batch.cell_header == best[batch.cell_document]
+    return torch.where(is_in_best, logits.places[: len(is_in_best)].sigmoid(), 0.0)
 
 
 def _answer_places(grid: Grid, is_candidate: Tensor) -> Tensor:

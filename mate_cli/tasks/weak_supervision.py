@@ -58,7 +58,9 @@ class WeakSupervision:
     def losses(self, operators: Tensor, expected: Tensor, answer: Tensor, computes: Tensor) -> Tensor:
         """The loss of the operator and, for computed answers, of the result, ``[examples]``."""
         error = torch.where(computes, expected - answer, 0.0)
-        result = F.huber_loss(error, torch.zeros_like(error), reduction="none", delta=self.huber_delta)
+        # Huber's loss; PyTorch's function of that name falls back to the CPU on XLA.
+        nothing = torch.zeros_like(error)
+        result = self.huber_delta * F.smooth_l1_loss(error, nothing, reduction="none", beta=self.huber_delta)
         losses = operator_loss(operators, computes) + result
         if self.answer_loss_cutoff is None:
             return losses

@@ -10,14 +10,12 @@ import torch
 from mate_cli.attention import BACKENDS, Buckets, FixedShape, Layout, widest_shape
 from mate_cli.attention.autotune import Trial, autotune
 from mate_cli.attention.blocks import BLOCK, window_needed
-from mate_cli.config.kinds import KINDS
 from mate_cli.config.model import ModelConfig
 from mate_cli.config.paths import cache_folder
 from mate_cli.config.task import TaskConfig, active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator, layout_of
 from mate_cli.encoding.fixed import FixedCollator
-from mate_cli.kinds.registry import kind_named, kind_of
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
 from mate_cli.system.errors import UserError
@@ -92,20 +90,6 @@ def collator_for(
     backend, dropout = "auto" if backend == "autotune" else backend, model.attention_probs_dropout_prob > 0
     planner = make_planner(model, backend, device, buckets, low_precision, dropout)
     return Collator(planner) if shape is None else FixedCollator(planner, shape, masked)
-
-
-def check_fixed(task: TaskConfig) -> None:
-    """Check that the losses of a task have a fixed shape; XLA devices compile a program for each shape.
-
-    Raises:
-        UserError: they do not.
-    """
-    if not kind_of(task).fixed_shape:
-        fixed = ", ".join(name for name in KINDS if kind_named(name).fixed_shape)
-        raise UserError(
-            f"task={task.name} ({task.kind}) does not run on XLA devices yet, because its shapes vary from batch to "
-            f"batch: use a GPU or hardware=cpu; XLA devices train {fixed}"
-        )
 
 
 def most_masked(task: TaskConfig, max_tokens: int) -> int:

@@ -26,7 +26,6 @@ from mate_cli.system.errors import Preempted, UserError, disk_reason
 from mate_cli.system.ranks import is_first_rank
 from mate_cli.training.backend import (
     check_dropout,
-    check_fixed,
     collator_for,
     most_masked,
     shape_of,
@@ -134,7 +133,6 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     backend, on_xla = config.model.attention.backend, devices.device_type == "xla"
     check_dropout(config)
     if on_xla:
-        check_fixed(config.task)
         start_xla(cache_folder(config.paths))
     pl.seed_everything(config.seed, verbose=False)
     task = task_of(config)

@@ -73,6 +73,22 @@ def test_cells_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None
 
 
 @given(many=st.lists(examples(), min_size=1, max_size=5))
+def test_headers_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None:
+    """A header for each column, document by document; tokens and body cells point to their own."""
+    batch = Collator(PatternPlanner(("full",)))(rows_of(many, tokenizer))
+    columns = [(number, column) for number, example in enumerate(many) for column in range(example.table.num_columns)]
+    assert batch.header_document.tolist() == [number for number, _ in columns]
+    cells = zip(batch.cell_header.tolist(), batch.cell_document.tolist(), batch.cell_column.tolist(), strict=True)
+    assert all(columns[header] == (document, column) for header, document, column in cells)
+    segment, column, row = batch.token_types[:, :3].T.tolist()
+    for token, header in enumerate(batch.header.tolist()):
+        if segment[token] == 1 and row[token] == 0:
+            assert columns[header] == (int(batch.document[token]), column[token] - 1)
+        else:
+            assert header == -1
+
+
+@given(many=st.lists(examples(), min_size=1, max_size=5))
 def test_values_of_a_batch(tokenizer: CellTokenizer, many: list[Example]) -> None:
     """The numbers of the cells are beside the cells, row-major, document by document."""
     batch = Collator(PatternPlanner(("full",)))(rows_of(many, tokenizer))

@@ -47,11 +47,11 @@ def test_tokens_stand_in_places_of_one_length(tokenizer: CellTokenizer, count: i
     for number in range(count):
         own = plain.document == number
         length = int(own.sum())
-        for name in ("input_ids", "token_types", "positions", "cell"):
+        for name in ("input_ids", "token_types", "positions", "cell", "header"):
             values = getattr(fixed, name)[40 * number : 40 * (number + 1)]
             assert torch.equal(values[:length], getattr(plain, name)[own]), name
-            assert not values[length:].any() or name == "cell"
-        assert (fixed.cell[40 * number + length : 40 * (number + 1)] == -1).all()
+            filler = -1 if name in ("cell", "header") else 0
+            assert (values[length:] == filler).all()
     assert (fixed.cell[40 * count :] == -1).all()
 
 
@@ -60,7 +60,8 @@ def test_what_fills_up_is_gone_where_predictions_are_read(tokenizer: CellTokeniz
     plain, fixed = both(tokenizer, count)
     host = fixed.on_host()
     assert host.ids == plain.ids
-    for name in ("cell_document", "cell_row", "cell_column", "is_candidate", "label"):
+    assert host.document.tolist() == np.repeat(range(count), 40).tolist()
+    for name in ("cell_document", "cell_row", "cell_column", "cell_header", "header_document", "is_candidate", "label"):
         assert torch.equal(getattr(host, name), getattr(plain, name)), name
     for name in ("cell_value", "answer_value"):
         torch.testing.assert_close(getattr(host, name), getattr(plain, name), equal_nan=True)

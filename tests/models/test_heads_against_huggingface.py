@@ -19,7 +19,7 @@ from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.models.weights import load_weights
 from mate_cli.tasks.entailment import EntailmentTask
-from mate_cli.tasks.table_qa import TableQA, batch_grid, cell_probabilities
+from mate_cli.tasks.table_qa import TableQA, cell_probabilities
 from mate_cli.tasks.weak_supervision import WeakSupervision
 from tests.models.test_against_huggingface import SHARED_FIELDS
 from tests.tasks.packed_tables import on_tokens, padded_batch
@@ -125,9 +125,9 @@ def test_question_answering(
 
 def compare_cells(logits: Any, theirs: Tensor, batch: Batch, mask: Tensor) -> None:
     """Theirs are lowered by 10,000 outside the column of their choice, where ours have no probability."""
-    grid, cells = batch_grid(batch), len(batch.cell_document)
+    cells = len(batch.cell_document)
     ours = on_tokens(logits.places[:cells].detach().numpy(), batch, mask.numpy())
-    probability = on_tokens(cell_probabilities(logits, grid)[:cells].detach().numpy(), batch, mask.numpy())
+    probability = on_tokens(cell_probabilities(logits, batch).detach().numpy(), batch, mask.numpy())
     in_body = on_tokens(np.ones(cells), batch, mask.numpy()) > 0
     chosen = in_body & (theirs.numpy() > -9000)
     np.testing.assert_allclose(ours[chosen], theirs.numpy()[chosen], atol=1e-5, rtol=1e-5)

@@ -17,7 +17,7 @@ from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.models.table_qa import MateForTableQuestionAnswering, grid_of
+from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.models.variants import make_planner
 from mate_cli.models.weights import load_model, save_model
 from mate_cli.system.errors import UserError
@@ -200,12 +200,12 @@ def test_a_spoilt_configuration_is_one_clear_line(
 
 def test_columns_that_are_not_there_take_no_part() -> None:
     """Of two tables of four columns, the first without its second and third, the second without its last."""
-    document = torch.tensor([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
-    column = torch.tensor([0, 1, 4, 1, 4, 0, 1, 3, 1, 3])
-    row = torch.tensor([0, 0, 0, 1, 1, 0, 0, 0, 1, 1])
-    types = torch.stack([(column > 0).long(), column, row, *[torch.zeros(10, dtype=torch.long)] * 4], dim=1)
-    cell = torch.tensor([-1, -1, -1, 0, 1, -1, -1, -1, 2, 3])
-    grid = grid_of(types, document, cell, torch.tensor([0, 0, 1, 1]), torch.tensor([0, 3, 0, 2]))
+    row, rows = np.array([0, 0, 0, 1, 1]), []
+    for name, last in (("0", 4), ("1", 3)):
+        column = np.array([0, 1, last, 1, last])
+        types = np.stack([column > 0, column, row, *[np.zeros(5, dtype=int)] * 4], axis=1).astype(np.int64)
+        rows.append(table_row(name, types))
+    grid = batch_grid(Collator(FULL)(rows))
     assert grid.document.tolist() == [0, 0, 1, 1]
     assert grid.column.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
     assert grid.place.tolist() == [-1, 4, 5, 0, 1, -1, 6, 7, 2, 3]

@@ -17,7 +17,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.span_reading import LinearSpans
 from mate_cli.tables.reading import TrainingCells, noisy_cells, release_seed, training_examples
 from mate_cli.tables.table import Cell, Example, Table
-from mate_cli.tasks.span_reading import span_loss, valid_spans
+from mate_cli.tasks.span_reading import mask_spans, span_loss
 from tests.oracles.test_encoding_oracle import g_cases, h_table, tokenizer  # noqa: F401
 
 ORACLES = Path(__file__).resolve().parents[3] / "shared" / "oracles"
@@ -54,17 +54,17 @@ def answers(losses: Any) -> torch.Tensor:
 
 def test_span_logits_loss_and_gradient(losses: Any) -> None:
     batch, tokens, width = losses["in_output_layer"].shape
-    head = LinearSpans(MateConfig(hidden_size=width))
+    head = LinearSpans(MateConfig(hidden_size=width, max_span=10))
     weights = torch.from_numpy(losses[f"w_loss/span_output_weights|{2 * width}"])
     bias = torch.from_numpy(losses["w_loss/span_output_bias|"])
     head.load_state_dict({"output.weight": weights.reshape(1, -1), "output.bias": bias.reshape(1)})
     states = torch.from_numpy(losses["in_output_layer"]).reshape(-1, width).requires_grad_()
-    spans = valid_spans(*packed(losses), max_span=10)
-    logits = head(states, spans.first, spans.last)
-    loss, scorable = span_loss(logits, spans, answers(losses))
+    cell, document = packed(losses)
+    logits = mask_spans(head(states), cell)
+    loss, scorable = span_loss(logits, document, answers(losses))
     found = {
-        (int(d), int(i) - int(d) * tokens, int(j) - int(d) * tokens): float(x)
-        for i, j, d, x in zip(*spans, logits.detach(), strict=True)
+        (first // tokens, first % tokens, first % tokens + length): float(logits[length, first])
+        for length, first in (logits > -5000).nonzero().tolist()
     }
     indexes, theirs = losses["rc_span_single__span_indexes"], losses["rc_span_single__span_logits"]
     valid = {

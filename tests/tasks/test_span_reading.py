@@ -9,8 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mate_cli.tasks.grouped import log_softmax_by_group
-from mate_cli.tasks.span_reading import Spans, best_spans, span_loss, valid_spans
+from mate_cli.tasks.span_reading import best_spans, log_sums, mask_spans, span_loss
 
 
 @st.composite
@@ -39,18 +38,19 @@ def every_pair(cell: torch.Tensor, document: torch.Tensor, max_span: int) -> lis
     ]
 
 
-def logits_of(data: st.DataObject, spans: Spans) -> torch.Tensor:
+def drawn_logits(data: st.DataObject, tokens: int, max_span: int) -> torch.Tensor:
     # Few values, so that there are ties.
-    values = st.lists(st.integers(-3, 3), min_size=len(spans.first), max_size=len(spans.first))
-    return torch.tensor(data.draw(values), dtype=torch.float64)
+    values = st.lists(st.integers(-3, 3), min_size=max_span * tokens, max_size=max_span * tokens)
+    return torch.tensor(data.draw(values), dtype=torch.float64).view(max_span, tokens)
 
 
 @settings(max_examples=80)
 @given(packed())
-def test_valid_spans_are_all_pairs_in_a_cell(batch: tuple[torch.Tensor, torch.Tensor, int, int]) -> None:
+def test_masked_are_all_spans_but_those_in_a_cell(batch: tuple[torch.Tensor, torch.Tensor, int, int]) -> None:
     cell, document, _, max_span = batch
-    spans = valid_spans(cell, document, max_span)
-    assert list(zip(*(part.tolist() for part in spans), strict=True)) == every_pair(cell, document, max_span)
+    is_kept = mask_spans(torch.zeros(max_span, len(cell)), cell) == 0
+    spans = [(first, first + length) for first, length in is_kept.T.nonzero().tolist()]
+    assert spans == [(first, last) for first, last, _ in every_pair(cell, document, max_span)]
 
 
 @settings(max_examples=80)
@@ -59,23 +59,26 @@ def test_loss_and_gradient_equal_brute_force(
     batch: tuple[torch.Tensor, torch.Tensor, int, int], data: st.DataObject
 ) -> None:
     cell, document, documents, max_span = batch
-    spans = valid_spans(cell, document, max_span)
-    logits = logits_of(data, spans).requires_grad_()
-    places = list(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
-    answers = [data.draw(st.sampled_from([(-1, -1), (0, 0), *places])) for _ in range(documents)]
-    loss, scorable = span_loss(logits, spans, torch.tensor(answers))
-    (gradient,) = torch.autograd.grad(loss.sum() + 0 * logits.sum(), logits)
+    logits = drawn_logits(data, len(cell), max_span).requires_grad_()
+    spans = every_pair(cell, document, max_span)
+    answers = []
     for number in range(documents):
-        own = [i for i, d in enumerate(spans.document.tolist()) if d == number]
-        value = logits.tolist()
-        total = sum(math.exp(value[i]) for i in own)
-        right = [i for i in own if places[i] == answers[number]]
-        assert scorable[number].item() == bool(right)
-        expected = -math.log(math.exp(value[right[0]]) / total) if right else 0.0
-        assert loss[number].item() == pytest.approx(expected, abs=1e-9)
-        for i in own:
-            slope = math.exp(value[i]) / total - (i in right) if right else 0.0
-            assert gradient[i].item() == pytest.approx(slope, abs=1e-9)
+        in_question = (document.tolist().index(number),) * 2
+        own = [span[:2] for span in spans if span[2] == number]
+        answers.append(data.draw(st.sampled_from([(-1, -1), in_question, *own])))
+    loss, scorable = span_loss(mask_spans(logits, cell), document, torch.tensor(answers))
+    (gradient,) = torch.autograd.grad(loss.sum(), logits)
+    expected = torch.zeros_like(gradient)
+    for number in range(documents):
+        logit = {span[:2]: logits[span[1] - span[0], span[0]].item() for span in spans if span[2] == number}
+        total = sum(map(math.exp, logit.values()))
+        is_span = answers[number] in logit
+        assert scorable[number].item() == is_span
+        right = math.log(total) - logit[answers[number]] if is_span else 0.0
+        assert loss[number].item() == pytest.approx(right, abs=1e-9)
+        for (first, last), value in logit.items() if is_span else ():
+            expected[last - first, first] = math.exp(value) / total - ((first, last) == answers[number])
+    torch.testing.assert_close(gradient, expected)
 
 
 @settings(max_examples=80)
@@ -84,17 +87,16 @@ def test_of_equal_spans_the_larger_start_and_end_is_best(
     batch: tuple[torch.Tensor, torch.Tensor, int, int], data: st.DataObject
 ) -> None:
     cell, document, documents, max_span = batch
-    spans = valid_spans(cell, document, max_span)
-    logits = logits_of(data, spans)
-    best = best_spans(logits, spans.document, documents).tolist()
+    logits = drawn_logits(data, len(cell), max_span)
+    best = best_spans(mask_spans(logits, cell), document, documents).tolist()
+    spans = every_pair(cell, document, max_span)
     for number in range(documents):
-        own = [i for i, d in enumerate(spans.document.tolist()) if d == number]
-        key = {i: (logits[i].item(), spans.first[i].item(), spans.last[i].item()) for i in own}
-        assert best[number] == (max(own, key=key.__getitem__) if own else -1)
+        key = {(i, j): (logits[j - i, i].item(), i, j) for i, j, d in spans if d == number}
+        assert tuple(best[number]) == (max(key, key=key.__getitem__) if key else (-1, -1))
 
 
 def test_probabilities_sum_to_one_over_each_document() -> None:
     cell, document = torch.tensor([-1, 0, 0, 1, -1, 2, 2, 2]), torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
-    spans = valid_spans(cell, document, 2)
-    p = log_softmax_by_group(torch.randn(len(spans.first)), spans.document, 2).exp()
-    torch.testing.assert_close(torch.zeros(2).index_add(0, spans.document, p), torch.ones(2))
+    logits = mask_spans(torch.randn(2, 8), cell)
+    p = (logits - log_sums(logits, document, 2)[document]).exp().sum(0)
+    torch.testing.assert_close(torch.zeros(2).index_add(0, document, p), torch.ones(2))

@@ -11,7 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mate_cli.attention import PatternPlanner, widest_shape
 from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.encoding.fixed import FixedCollator
 from mate_cli.metrics.denotation import execute
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
@@ -63,15 +65,24 @@ def model_of() -> MateForTableQuestionAnswering:
     return model
 
 
-def batched(many: list[Drawn]) -> tuple[Batch, TableLogits]:
+def batched(many: list[Drawn], collator: Collator) -> tuple[Batch, TableLogits]:
     rows = [table_row(str(n), d.types, d.labels, d.values, answer_value=d.answer) for n, d in enumerate(many)]
-    batch = Collator(FULL)(rows)
-    states = torch.from_numpy(np.concatenate([drawn.scores for drawn in many]))
-    logits = MODEL.score(states, torch.zeros(len(many), 2, dtype=torch.float64), batch_grid(batch))
-    return batch, logits._replace(operators=torch.tensor([drawn.operators for drawn in many], dtype=torch.float64))
+    batch = collator(rows)
+    states = torch.zeros(len(batch.document), 2, dtype=torch.float64)
+    operators = torch.zeros(len(batch.first), 4, dtype=torch.float64)
+    for number, drawn in enumerate(many):
+        states[batch.first[number] :][: len(drawn.scores)] = torch.from_numpy(drawn.scores)
+        operators[number] = torch.tensor(drawn.operators)
+    logits = MODEL.score(states, torch.zeros(len(batch.first), 2, dtype=torch.float64), batch_grid(batch))
+    return batch, logits._replace(operators=operators)
 
 
 MODEL = model_of()
+COLLATORS = {
+    "packed": Collator(FULL),
+    "of one shape": FixedCollator(PatternPlanner(("full",), "dense"), widest_shape(documents=4, tokens=27)),
+}
+of_every_batch = pytest.mark.parametrize("collator", COLLATORS.values(), ids=COLLATORS)
 
 
 class ByHand:
@@ -136,22 +147,26 @@ def sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
+@of_every_batch
 @settings(max_examples=80)
-@given(st.lists(tables(), min_size=1, max_size=4))
-def test_losses_equal_those_by_hand(many: list[Drawn]) -> None:
-    batch, logits = batched(many)
+@given(many=st.lists(tables(), min_size=1, max_size=4))
+def test_losses_equal_those_by_hand(collator: Collator, many: list[Drawn]) -> None:
+    batch, logits = batched(many, collator)
+    filler = [0.0] * (len(batch.first) - len(many))
     selection = [ByHand(drawn).selection or 0.0 for drawn in many]
-    assert TableQA().losses(logits, batch).tolist() == pytest.approx(selection, abs=1e-9)
+    assert TableQA().losses(logits, batch).tolist() == pytest.approx(selection + filler, abs=1e-9)
     both = [loss + 0.5 * ByHand(drawn).contrast for loss, drawn in zip(selection, many, strict=True)]
-    assert TableQA(contrast=0.5).losses(logits, batch).tolist() == pytest.approx(both, abs=1e-9)
+    assert TableQA(contrast=0.5).losses(logits, batch).tolist() == pytest.approx(both + filler, abs=1e-9)
     weak = [ByHand(drawn).weak for drawn in many]
-    assert TableQA(weak=WEAK).losses(logits, batch).tolist() == pytest.approx(weak, abs=1e-6)
+    assert TableQA(weak=WEAK).losses(logits, batch).tolist() == pytest.approx(weak + filler, abs=1e-6)
 
 
+@of_every_batch
 @settings(max_examples=80)
-@given(st.lists(tables(), min_size=1, max_size=4))
-def test_predictions_equal_those_by_hand(many: list[Drawn]) -> None:
-    batch, logits = batched(many)
+@given(many=st.lists(tables(), min_size=1, max_size=4))
+def test_predictions_equal_those_by_hand(collator: Collator, many: list[Drawn]) -> None:
+    batch, logits = batched(many, collator)
+    batch = batch.on_host()
     sure = TableQA(weak=WEAK, surest=False).predictions(logits, batch)
     for drawn, answer, always in zip(many, sure, TableQA(weak=WEAK).predictions(logits, batch), strict=True):
         by_hand = ByHand(drawn)
@@ -169,11 +184,12 @@ def test_predictions_equal_those_by_hand(many: list[Drawn]) -> None:
         assert answer.aggregation == OPERATORS[by_hand.operators.index(max(by_hand.operators))].name
 
 
+@of_every_batch
 @settings(max_examples=40)
-@given(st.lists(tables(), min_size=1, max_size=4))
-def test_nothing_flows_back_that_is_not_a_number(many: list[Drawn]) -> None:
+@given(many=st.lists(tables(), min_size=1, max_size=4))
+def test_nothing_flows_back_that_is_not_a_number(collator: Collator, many: list[Drawn]) -> None:
     """Unknown answers and cells without a number must not reach the gradients."""
-    batch, logits = batched(many)
+    batch, logits = batched(many, collator)
     inputs = [part.detach().requires_grad_() for part in logits]
     TableQA(weak=WEAK).losses(TableLogits(*inputs), batch).sum().backward()
     assert all(part.grad is None or part.grad.isfinite().all() for part in inputs)

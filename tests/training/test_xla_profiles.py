@@ -12,14 +12,11 @@ import pytest
 from rich.console import Console
 
 from mate_cli.config.hardware import ACCELERATORS
-from mate_cli.config.kinds import KINDS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import problems
-from mate_cli.kinds.registry import kind_named
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.training import fit, xla
-from mate_cli.training.backend import check_fixed
 from mate_cli.training.devices import Devices, accumulation, resolve_devices
 from tests.training.test_every_model import composed
 
@@ -113,16 +110,6 @@ def test_what_only_other_devices_do(accelerator, processor):
 def test_an_address_is_no_folder(key):
     (line,) = problems(PathsConfig(**{key: "gs://bucket/mate"}))
     assert line.startswith(f"{key}=gs://bucket/mate is an address, not a folder; mount")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_tasks_of_other_shapes_are_refused(kind):
-    task = replace(composed().task, kind=kind)
-    if kind_named(kind).fixed_shape:
-        check_fixed(task)
-    else:
-        with pytest.raises(UserError, match=rf"\({kind}\) does not run on XLA devices yet"):
-            check_fixed(task)
 
 
 def test_no_validation_can_follow_the_last_step_of_replicas(monkeypatch, tmp_path, cache):
