@@ -12,10 +12,10 @@ from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from mate_cli.attention.kernel import at_least_float, attend_block
 from mate_cli.attention.pattern import Kind, Pattern, split_groups
+from mate_cli.attention.recompute import recomputed
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 _PARITY = 0x1BD11BDA
@@ -123,7 +123,7 @@ def attend_dropping(
 ) -> tuple[Tensor, Tensor]:
     """Compute attention with dropout of the probabilities and, for merging, the log of the softmax's sum.
 
-    The backward pass computes the probabilities again instead of keeping them, except on XLA.
+    The backward pass computes the probabilities again instead of keeping them.
 
     Args:
         query, key, value: ``[blocks, heads, n, head_dim]``; mask: as of ``attend_block``.
@@ -132,11 +132,7 @@ def attend_dropping(
     Returns:
         ``[blocks, heads, queries, head_dim]`` of the same dtype; ``[blocks, heads, queries]``, at least fp32.
     """
-    if query.device.type == "xla":  # which PyTorch's checkpoint does not know
-        return _attend_dropping(query, key, value, mask, dropout)
-    results: tuple[Tensor, Tensor] = checkpoint(
-        _attend_dropping, query, key, value, mask, dropout, use_reentrant=False, preserve_rng_state=False
-    )
+    results: tuple[Tensor, Tensor] = recomputed(_attend_dropping, query, key, value, mask, dropout)
     return results
 
 

@@ -66,7 +66,8 @@ class Predictor:
         device = self.devices.device_type
         torch.nn.Module.to(self.model, device).eval()
         predictions: list[Prediction] = []
-        with torch.inference_mode(), torch.autocast(device, torch.bfloat16, enabled=self.devices.low_precision):
+        # No inference mode: torch-xla cannot split a parameter that it has seen in one before.
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=self.devices.low_precision):
             for batch in batches:
                 predictions += self.task.predict(self.model, batch.to(device))
         return predictions

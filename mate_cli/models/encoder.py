@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from mate_cli.attention import Plan
 from mate_cli.attention.dropout import Dropout, draw_dropout
+from mate_cli.attention.recompute import recomputed
 from mate_cli.models.configuration import ACTIVATIONS, MateConfig
 from mate_cli.models.variants import VARIANTS
 
@@ -91,8 +91,8 @@ class Encoder(nn.Module):
         if self.memory is not None:
             states_TH = torch.cat([states_TH, self.memory(plan).to(states_TH.dtype)])
         for layer, dropout in zip(self.layer, self._attention_dropout(states_TH), strict=True):
-            if self.recompute and torch.is_grad_enabled():
-                states_TH = checkpoint(layer, states_TH, plan, *dropout, use_reentrant=False)
+            if self.recompute:
+                states_TH = recomputed(layer, states_TH, plan, *dropout, draws=True)
             else:
                 states_TH = layer(states_TH, plan, *dropout)
         return states_TH[:tokens]

@@ -55,7 +55,7 @@ def test_recomputing_changes_no_gradient_and_keeps_less(
 
 
 def test_nothing_is_recomputed_without_a_backward_pass(small_config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mate_cli.models.encoder.checkpoint", None)
+    monkeypatch.setattr("mate_cli.attention.recompute.checkpoint", None)
     encoder = Encoder(small_config())
     encoder.recompute = True
     plan = build_plan(Layout(*(np.zeros(3, np.int64) for _ in range(4))), small_config().pattern().kinds)

@@ -1,4 +1,4 @@
-"""Training on XLA devices, on torch-xla's processor: as on the CPU, with few compilations and no operation on it."""
+"""Training on XLA devices, on torch-xla's processor: validation, resuming, dropout, precision, several devices."""
 
 from __future__ import annotations
 
@@ -7,34 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from mate_cli.attention import widest_shape
-from mate_cli.config.task import active_schedule
-from mate_cli.encoding.encode import encode, row_of
-from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.inference.evaluate import EvaluatedRun
-from mate_cli.kinds.registry import task_of
 from mate_cli.models.encoder import Intermediate
 from mate_cli.runs.folder import RunFolder
-from mate_cli.tasks.cell_selection import CellSelection
-from mate_cli.training import fit
-from mate_cli.training.backend import collator_for
 from mate_cli.training.callbacks import Checkpoints
-from mate_cli.training.module import TaskModule
-from mate_cli.training.splits import encoding_options
-from mate_cli.training.starting_model import starting_model
-from tests.tables.releases import write_tabfact
-from tests.training.test_every_model import MODELS, SILENT, composed, eight  # noqa: F401
-from tests.training.test_pre_training import write_tables
-from tests.training.xla_runs import SMALL, Counts, train, write_table
+from tests.training.xla_runs import device_before_the_first_gradient, train  # noqa: F401
 
 pytestmark = [pytest.mark.xla, pytest.mark.timeout(2400)]
-TEN = ("task.schedules.smoke.steps=10",)
 DROPPING = (
     "name=it",
     "task.schedules.smoke.steps=6",
@@ -42,87 +25,6 @@ DROPPING = (
     "task.schedules.smoke.dropout=0.1",
     "task.schedules.smoke.attention_dropout=0.1",
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def device_before_the_first_gradient():
-    """PyTorch counts devices when it first computes a gradient, and knows of none that come later."""
-    import torch_xla  # noqa: F401
-
-    torch.zeros(1, device="xla")
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_scores_and_gradients_are_those_of_the_cpu(name, eight):  # noqa: F811
-    import torch_xla
-
-    config = composed("backbone=tiny", f"model={name}", "schedule=laptop")
-    model, vocabulary, _ = starting_model(config, task_of(config), SILENT)
-    active_schedule(config).max_tokens = 128
-    options = encoding_options(config, task_of(config), model.config)
-    encoded = encode(eight[:3], CellTokenizer(vocabulary), options)
-    rows = [row_of(example, own) for example, own in zip(eight[:3], encoded, strict=True)]
-    backend, results = config.model.attention.backend, []
-    for device, shape in (("cpu", None), ("xla", widest_shape(4, 128))):
-        batch = collator_for(model.config, config.model, backend, device, shape=shape)(rows).to(device)
-        module = TaskModule(model, CellSelection()).to(device)
-        module.zero_grad()
-        logits = module(batch)
-        module.task.losses(logits, batch).sum().backward()
-        torch_xla.sync()  # else each tensor that is read would be a program of its own
-        gradients = {key: own.grad.cpu() for key, own in model.named_parameters() if own.grad is not None}
-        results.append((logits.detach().cpu()[: len(batch.on_host().cell_document)], gradients))
-    (logits, gradients), (logits_xla, gradients_xla) = results
-    torch.testing.assert_close(logits_xla, logits, rtol=0, atol=1e-5)
-    assert gradients.keys() == gradients_xla.keys()
-    for key, own in gradients.items():
-        torch.testing.assert_close(gradients_xla[key], own, rtol=0, atol=1e-5, msg=key)
-
-
-@pytest.fixture(scope="module")
-def table():
-    """What each kind of training compiled and left to the CPU; written to the file that XLA_TABLE names."""
-    found: dict[str, Counts] = {}
-    yield found
-    if target := os.environ.get("XLA_TABLE"):
-        write_table(found, Path(target))
-
-
-def assert_compiled(counts, steps, most):
-    assert len(counts.compilations) == steps
-    assert counts.compilations[-1] <= most
-    assert counts.fallbacks == {}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_ten_steps_compile_twice_and_leave_nothing_to_the_cpu(name, tmp_path, cache, table):
-    # A length of its own: rows alone and columns alone are one program, which would be compiled for the first only.
-    length = f"task.schedules.smoke.max_tokens={96 + MODELS.index(name)}"
-    _, counts = train(tmp_path, cache, f"model={name}", *TEN, length)
-    table[f"model={name}"] = counts
-    assert_compiled(counts, 10, most=2)
-
-
-@pytest.mark.parametrize(("task", "write"), [("tabfact", write_tabfact), ("mlm", write_tables)])
-def test_so_do_other_tasks_with_the_losses_of_the_cpu(task, write, tmp_path, cache, table):
-    words = [f"task={task}", f"data_dir={write(tmp_path / task)}", *TEN]
-    words += ["task.schedules.smoke.mentions=1"] if task == "tabfact" else []
-    on_xla, counts = train(tmp_path / "xla", cache, *words)
-    table[f"task={task}"] = counts
-    assert_compiled(counts, 10, most=2)
-    paths = (f"paths.runs={tmp_path / 'cpu'}", f"paths.cache={cache}")
-    on_cpu = fit.train(composed("hardware=cpu", "hardware.precision='32'", *SMALL, *paths, *words), SILENT)
-    expected = [float(own) for own in losses_of(on_cpu)]
-    assert len(expected) == 10
-    assert [float(own) for own in losses_of(on_xla)] == pytest.approx(expected, abs=1e-4)
-    norms = [float(own) for own in logged(on_cpu, "gradient_norm")]
-    assert [float(own) for own in logged(on_xla, "gradient_norm")] == pytest.approx(norms, rel=1e-3)
-
-
-def test_accumulating_compiles_four_times(tmp_path, cache, table):
-    _, counts = train(tmp_path, cache, "task.schedules.smoke.steps=5", "hardware.micro_batch=1")
-    table["model=mate, four passes for each step"] = counts
-    assert_compiled(counts, 20, most=4)
 
 
 def test_validation_leaves_the_program_of_the_steps_as_it_is(tmp_path, cache):
@@ -160,6 +62,14 @@ def test_a_resumed_run_ends_as_an_undisturbed_one(undisturbed, tmp_path, cache, 
     expected, got = weights(undisturbed), weights(resumed)
     assert expected.keys() == got.keys()
     assert all(expected[key].equal(got[key]) for key in expected)
+
+
+def test_layers_computed_again_drop_the_same_and_change_nothing(undisturbed, tmp_path, cache):
+    again, counts = train(tmp_path, cache, *DROPPING, "hardware.recompute=true")
+    assert counts.compilations[-1] <= 2
+    assert counts.fallbacks == {}
+    expected = [float(own) for own in losses_of(undisturbed)]
+    assert [float(own) for own in losses_of(again)] == pytest.approx(expected, abs=1e-5)
 
 
 def test_seeds_reach_the_device(undisturbed, tmp_path, cache):
@@ -240,22 +150,3 @@ def test_two_replicas_come_to_the_weights_of_one(tmp_path, cache):
     expected, got = weights(one), weights(two)
     for key in expected:
         torch.testing.assert_close(got[key], expected[key], rtol=0, atol=1e-6)
-
-
-def top_cells(hardware, runs, cache):
-    """The best cell of each question of dev, after 40 steps."""
-    words = ("backbone=tiny", "schedule=smoke", "task.schedules.smoke.steps=40", "task.schedules.smoke.validate_on=6")
-    paths = (f"paths.runs={runs}", f"paths.cache={cache}")
-    config = composed(f"hardware={hardware}", "hardware.precision='32'", *words, *paths)
-    folder = fit.train(config, SILENT)
-    predictions = EvaluatedRun(folder, config, config.hardware, "dev", None, False, SILENT).predict()
-    return {question: own.cells[0] for question, own in predictions.items()}
-
-
-def test_the_same_cells_are_best_as_on_the_cpu(tmp_path, cache):
-    on_cpu, on_xla = (top_cells(hardware, tmp_path / hardware, cache) for hardware in ("cpu", "xla_cpu"))
-    assert on_cpu.keys() == on_xla.keys()
-    assert len(on_cpu) > 100
-    assert len(set(on_cpu.values())) > 3, "a model that has learned nothing says nothing"
-    same = sum(on_cpu[question] == on_xla[question] for question in on_cpu)
-    assert same >= 0.99 * len(on_cpu)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import torch
 from rich.console import Console
 
 from mate_cli.runs.folder import RunFolder
@@ -21,6 +22,15 @@ SMALL = (
     "task.schedules.smoke.max_tokens=96",
     "task.schedules.smoke.validate_on=6",
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def device_before_the_first_gradient():
+    """PyTorch counts devices when it first computes a gradient, and knows of none that come later."""
+    import torch_xla  # noqa: F401
+
+    torch.zeros(1, device="xla")
+
 
 ABOUT = """\
 # Compilations and fallbacks on torch-xla
