@@ -174,7 +174,7 @@ def test_the_help_of_a_task_has_its_defaults(capsys: pytest.CaptureFixture[str])
     shown = " ".join(capsys.readouterr().out.split())
     assert "tapas_tiny_masklm, tiny (default: bert_large)" in shown
     assert "the schedule where none is named (text; default: paper)" in shown
-    assert "default: paper 2048, small 1024, laptop 320, smoke 256" in shown
+    assert "default: paper 2048, small 1024, evening 448, laptop 320, smoke 256" in shown
     assert "(a number or null; default: 10.0)" in shown
     assert "seed of everything random (a whole number; default: 3)" in shown
     assert main(["train", "--help", "task=hybrid", "sed=1"]) == 2
@@ -222,8 +222,8 @@ def test_ls_prints_a_line_for_each_option(kind: str, capsys: pytest.CaptureFixtu
     assert main(["ls", kind]) == 0
     lines = capsys.readouterr().out.splitlines()
     if kind == "schedules":
-        assert len(lines) == 57
-        assert "hybridqa: paper          80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
+        assert len(lines) == 72
+        assert "hybridqa: paper           80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
     else:
         found = options(GROUPS[kind])
         assert [line.split(maxsplit=1) for line in lines] == [[option.name, option.line] for option in found]

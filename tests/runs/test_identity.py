@@ -66,7 +66,7 @@ UNUSED = {
     "task=mlm backbone=run backbone.path=parent schedule=laptop": (
         *(*MODELS, *SIZES, "backbone.package", "backbone.hub_id", "backbone.vocabulary", "task.span", "task.qa"),
         *("task.input", "task.expansion", "task.sentences", "task.objective", "task.ambiguous"),
-        *("schedule.temperature", "schedule.contrast", "schedule.mentions"),
+        *("schedule.temperature", "schedule.contrast", "schedule.mentions", "schedule.held_out"),
     ),
 }
 """Composition -> keys whose variant it does not choose."""
