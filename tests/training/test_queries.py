@@ -47,6 +47,8 @@ def test_what_was_prepared_is_read_again_with_any_number_of_workers(mate, tmp_pa
     assert {file.name for file in (tmp_path / "made").iterdir()} == made
     printed = capsys.readouterr().out
     assert all(name in printed for name in made)
+    assert "tables: 4 to train on, 4 held out" in printed
+    assert "copies of their dev and test tables are not known: hybridqa, sqa, tabfact, wtq" in printed
 
 
 def test_without_a_folder_one_line_says_what_it_needs(mate, capsys):
