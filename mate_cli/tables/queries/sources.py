@@ -7,6 +7,7 @@ there.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +22,14 @@ from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.corpus import Corpus, CorpusTable, are_held_out, page_hashes
 from mate_cli.tables.queries.sheet import Sheet
 from mate_cli.tables.table import Table
-from mate_cli.tables.text import EMPTY, format_text, wtq_official_form
+from mate_cli.tables.text import wtq_official_form
 
 BENCHMARKS = {"wtq": wtq, "sqa": sqa, "tabfact": tabfact, "hybridqa": hybridqa}
 _SHARE_HELD_OUT = 50  # one table in 50
 _MIN_SHARED = 0.5
 _MIN_ROW = 3  # different texts, for a row to be known again
 _AT_ONCE = 512
+_NEITHER = re.compile(r"[\W_]+")
 
 Features = Callable[[Table], frozenset[str]]
 
@@ -91,8 +93,8 @@ def are_copies(tables: Sequence[Table], reserved: Sequence[Table]) -> np.ndarray
     """Mark the tables that are copies of a reserved one, bool ``[tables]``.
 
     A copy shares at least half of the distinct texts of both tables together, or half of the rows of the smaller
-    one: also with rows or columns added, removed or in another order. Texts are compared without case, accents, marks
-    and footnotes; rows without regard to the order of their cells, if they have three different texts.
+    one: also with rows or columns added, removed or in another order. Texts are compared without case, accents, blanks,
+    marks and footnotes; rows without regard to the order of their cells, if they have three different texts.
     """
     if not (tables and reserved):
         return np.zeros(len(tables), dtype=bool)
@@ -113,12 +115,13 @@ def rows_of(table: Table) -> frozenset[str]:
 
 def _normal_rows(table: Table) -> Iterator[set[str]]:
     for row in table.rows:
-        yield {_normal_form(cell.text) for cell in row} - {EMPTY}
+        yield {_normal_form(cell.text) for cell in row} - {""}
 
 
 @lru_cache(maxsize=1 << 18)
 def _normal_form(text: str) -> str:
-    return format_text(wtq_official_form(text))
+    """Return the letters and digits alone: one data set writes "19,020" and "italy/ austria", another "19020"."""
+    return _NEITHER.sub("", wtq_official_form(text))
 
 
 def _most_shared(
