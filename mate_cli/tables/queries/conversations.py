@@ -10,7 +10,7 @@ from collections.abc import Callable
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import Both, Extreme, SameAs, SqlQuery, Where
 from mate_cli.tables.queries.questions import extreme, extreme_value, look_up, select
-from mate_cli.tables.queries.sheet import ColumnType
+from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.wording import asked, of_several, superlative
 from mate_cli.tables.queries.words import is_amount, is_person, mention
 
@@ -111,24 +111,27 @@ def beside(draw: Draw, before: SqlQuery) -> Question:
     name, numbers = draw.name(column), before.rows.numbers(draw.sheet)
     if any(column.keys[row] is None for row in numbers):
         raise UnclearError
-    if len(numbers) == 1:
-        its = draw.choice(("his", "her", "their") if is_person(draw.subject) else ("its",))
-        choices = [
-            f"what is {its} {name.one}",
-            f"and what was {its} {name.one}",
-            f"what {name.one} is that",
-            f"and {its} {name.one}",
-        ]
-        choices += [f"how many {name.many} did it have", f"how many {name.many} is that"] if is_amount(column) else []
-        choices += [f"{asked(column, draw.random)} is this"] if column is draw.subject else []
-    else:
-        choices = [
-            f"what are their {name.many}",
-            f"and their {name.many}",
-            f"what is the {name.one} of each",
-            f"what were the {name.many} for each",
-        ]
-    return Question(f"{FOLLOW_UP}beside", draw.choice(choices), SqlQuery(column, before.rows))
+    choices = [
+        f"what are their {name.many}",
+        f"and their {name.many}",
+        f"what is the {name.one} of each",
+        f"what were the {name.many} for each",
+    ]
+    words = _its_words(draw, column) if len(numbers) == 1 else choices
+    return Question(f"{FOLLOW_UP}beside", draw.choice(words), SqlQuery(column, before.rows))
+
+
+def _its_words(draw: Draw, column: TypedColumn) -> list[str]:
+    """Ask for a column of a single row."""
+    name, its = draw.name(column), draw.choice(("his", "her", "their") if is_person(draw.subject) else ("its",))
+    words = [
+        f"what is {its} {name.one}",
+        f"and what was {its} {name.one}",
+        f"what {name.one} is that",
+        f"and {its} {name.one}",
+    ]
+    words += [f"how many {name.many} did it have", f"how many {name.many} is that"] if is_amount(column) else []
+    return words + ([f"{asked(column, draw.random)} is this"] if column is draw.subject else [])
 
 
 def back(draw: Draw, before: SqlQuery) -> Question:

@@ -88,16 +88,18 @@ class Draw:
         key, text = column.keys[row], column.texts[row]
         if key is None or len(text) > _MAX_MENTION:
             raise UnclearError
-        if sign is None:
-            compares = column.is_ordered and not is_label(column) and self.happens(0.6)
-            sign = self.random.choice((">", ">", "<", "<", ">=", "<=")) if compares else "="
+        sign = sign or self._sign(column)
         words = mention(column, row, self.sheet, self.random)
-        if sign != "=" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
+        if sign[0] in "<>" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
             key, words = _rounded(key, words)
         where = Where(column, sign, key)
         if not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
             raise UnclearError
         return where, condition(column, sign, words, self.needs_name(column, text), self.random)
+
+    def _sign(self, column: TypedColumn) -> str:
+        compares = column.is_ordered and not is_label(column) and self.happens(0.6)
+        return self.random.choice((">", ">", "<", "<", ">=", "<=")) if compares else "="
 
     def needs_name(self, column: TypedColumn, text: str = "") -> bool:
         """Return whether a question must name a column of times or places: there is another, or it has the text too."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -60,13 +60,8 @@ def read_sources(folders: Sequence[Path]) -> Sources:
         UserError: a file is broken, or no table is left.
     """
     benchmarks = {name: folder for folder in folders if (name := benchmark_of(folder))}
-    candidates, reserved = list[Table](), list[Table]()
-    for name, folder in sorted(benchmarks.items(), key=lambda entry: [*BENCHMARKS].index(entry[0])):
-        for split in BENCHMARKS[name].LAYOUT.present_splits(folder):
-            tables = _tables_of(name, folder, split)
-            (candidates if split == "train" else reserved).extend(tables)
-    for folder in (folder for folder in folders if not benchmark_of(folder)):
-        candidates += _tables_of_corpus(folder)
+    candidates, reserved = _read_benchmarks(benchmarks)
+    candidates += [table for folder in folders if not benchmark_of(folder) for table in _tables_of_corpus(folder)]
     left_out: dict[str, list[str]] = {}
     usable = _without(candidates, [Sheet(table).problem for table in candidates], left_out)
     usable = _without(usable, _repeats(usable), left_out)
@@ -150,6 +145,15 @@ def _matrix(sets: Iterable[frozenset[str]], numbers: dict[str, int]) -> csr_matr
         indices += [numbers.setdefault(feature, len(numbers)) for feature in features]
         ends.append(len(indices))
     return csr_matrix((np.ones(len(indices), dtype=np.int32), indices, ends), (len(ends) - 1, len(numbers)))
+
+
+def _read_benchmarks(folders: Mapping[str, Path]) -> tuple[list[Table], list[Table]]:
+    """Return the tables of the training splits, in the order of ``BENCHMARKS``, and those of dev and test splits."""
+    training, reserved = list[Table](), list[Table]()
+    for name in (name for name in BENCHMARKS if name in folders):
+        for split in BENCHMARKS[name].LAYOUT.present_splits(folders[name]):
+            (training if split == "train" else reserved).extend(_tables_of(name, folders[name], split))
+    return training, reserved
 
 
 def _tables_of(name: str, folder: Path, split: str) -> list[Table]:
