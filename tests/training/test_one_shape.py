@@ -13,6 +13,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
 
 from mate_cli.attention import widest_shape
+from mate_cli.config.kinds import KINDS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import active_schedule
 from mate_cli.encoding.batch import Batch
@@ -44,13 +45,19 @@ TASKS = {
 Prepared = tuple[Task, MatePreTrainedModel, Batch, Batch]
 
 
+def test_every_kind_is_here() -> None:
+    """But pre-training, whose batches are no examples of a split."""
+    kinds = {composed(*words).task.kind for words in TASKS.values()}
+    assert kinds == set(KINDS) - {"masked_language"}
+
+
 @pytest.fixture(scope="module")
 def sample(cache: Any) -> Sequence[Example]:
     folder = data_folder(composed("task=sample").task, None, PathsConfig(cache=str(cache)))
     return [example for example in read_split(folder, "train").examples if example.candidates][:4]
 
 
-@pytest.fixture(params=TASKS)
+@pytest.fixture(params=TASKS, scope="module")
 def prepared(request: pytest.FixtureRequest, sample: Sequence[Example]) -> Prepared:
     """The task, a model in float64, three or more examples as a packed batch, and those with filler as a fixed one."""
     config = composed(*TASKS[request.param], "backbone=tiny")
