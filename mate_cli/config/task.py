@@ -123,9 +123,11 @@ class QaConfig:
 
 @dataclass
 class QueriesConfig:
-    """Questions made from tables (format=queries)."""
+    """Questions made from tables (format=queries); a data_dir that mate prepare wrote keeps its own numbers."""
 
-    questions: int = key(30_000, "questions to train on, fewer if the tables give no more", low=1)
+    questions: int = key(
+        30_000, "questions to train on, fewer if the tables give no more; what mate prepare wrote stays", low=1
+    )
     dev: int = key(2_000, "questions about the tables that are held out of training, one in 50", low=1)
     conversations: float = key(0.4, "share of the questions that belong to a conversation", low=0, high=1)
     seed: int = key(0, "seed of the questions; the seed of a training leaves them as they are", low=0)
