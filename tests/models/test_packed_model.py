@@ -62,7 +62,6 @@ def test_heads_drop_states_in_training_only(small_config, padded_tables, head):
     else:
         model = MateForSpanReading(small_config(hidden_dropout_prob=0.5))
         del inputs["cell"], inputs["cells"]
-        inputs |= {"first": torch.tensor([0, 3, 5]), "last": torch.tensor([1, 3, 9])}
     for module in model.tapas.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0  # of the encoder: what is left is the head's
