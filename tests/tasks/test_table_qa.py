@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from mate_cli.attention import PatternPlanner, widest_shape
 from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.encoding.fixed import FixedCollator
-from mate_cli.metrics.denotation import execute
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
 from mate_cli.tables.aggregation import OPERATORS
-from mate_cli.tables.table import Cell, Table
-from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid, selection_loss
-from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
+from mate_cli.tasks.table_qa import TableQA, batch_grid
+from mate_cli.tasks.weak_supervision import WeakSupervision
 from tests.tasks.packed_tables import FULL, table_row
 
 WEAK = WeakSupervision(0.6, 2.0, 15.0)
@@ -212,83 +210,6 @@ def test_a_model_without_operators_answers_by_cells_alone() -> None:
     assert answer.cells == ((0, 0),)
 
 
-@pytest.mark.parametrize(
-    ("cells", "operator", "right"),
-    [
-        ([0, 1], "NONE", True),
-        ([0], "NONE", False),
-        ([0, 1, 2], "NONE", False),
-        ([2], "NONE", True),  # another cell with the number
-        ([0, 1], "SUM", False),
-        ([3, 4], "SUM", True),
-        ([2], "AVERAGE", True),
-        ([2, 3], "AVERAGE", False),
-        ([0, 1, 2, 3, 4], "COUNT", False),
-        ([0, 3], "SUM", False),  # one of them is no number
-        ([], "NONE", False),
-        ([], "AVERAGE", False),
-    ],
-)
-def test_what_is_right_in_validation(cells: list[int], operator: str, right: bool) -> None:
-    """The answer is the first two of five cells, or 6."""
-    types = np.array([[0] * 7, *([1, 1, row, 0, 0, 0, 0] for row in range(6))])
-    labels, values = np.array([0, 0, 1, 1, 0, 0, 0]), np.array([0, 0, np.nan, np.nan, 6, 2, 4], dtype=float)
-    batch = Collator(FULL)([table_row("0", types, labels, values, answer_value=6.0)])
-    chosen = tuple((row, 0) for row in cells)
-    answer = TableAnswer("0", chosen, (0.9,) * len(chosen), operator, 0.8)
-    (verdict,) = TableQA(weak=WEAK).verdicts([answer], batch)
-    assert (verdict.question, verdict.right) == ("0", right)
-    (verdict,) = TableQA().verdicts([answer], batch)
-    assert verdict.right == (right and cells == [0, 1])
-
-
-def test_without_an_answer_nothing_is_right() -> None:
-    types = np.array([[0] * 7, [1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0]])
-    batch = Collator(FULL)([table_row("0", types)])
-    answers = [
-        TableAnswer("0", cells, (0.9,) * len(cells), operator.name)
-        for cells in ((), ((0, 0),))
-        for operator in OPERATORS
-    ]
-    for task in (TableQA(), TableQA(weak=WEAK)):
-        assert not any(task.verdicts([answer], batch)[0].right for answer in answers)
-
-
-def test_an_unknown_operator_is_refused_by_prediction_and_execution() -> None:
-    types = np.array([[0] * 7, *([1, 1, row, 0, 0, 0, 0] for row in range(4))])
-    batch = Collator(FULL)([table_row("0", types, values=np.array([0, 0, 2, 4, 9], dtype=float), answer_value=15.0)])
-    cells = ((0, 0), (1, 0), (2, 0))
-    table = Table("t", (Cell("n"),), tuple((Cell(text),) for text in ("2", "4", "9")))
-    with pytest.raises(ValueError, match="unknown operator 'MAX'"):
-        TableQA(weak=WEAK).verdicts([TableAnswer("0", cells, (0.9,) * 3, "MAX")], batch)
-    with pytest.raises(ValueError, match="unknown operator 'MAX'"):
-        execute(table, cells, "MAX")
-
-
-@given(
-    st.sampled_from([operator.name for operator in OPERATORS]),
-    st.lists(st.integers(-1000, 1000).filter(bool), min_size=1, max_size=5),
-)
-def test_loss_prediction_and_execution_agree_on_every_operator(name: str, numbers: list[int]) -> None:
-    """Sure of its cells and of the operator, the loss expects what prediction and execution compute."""
-    table = Table("t", (Cell("n"),), tuple((Cell(str(number)),) for number in numbers))
-    cells = tuple((row, 0) for row in range(len(numbers)))
-    executed = execute(table, cells, name)
-    if len(executed) != 1:
-        return  # several cells are no number
-    result = float(executed[0])
-    types = np.array([[0] * 7, *([1, 1, row, 0, 0, 0, 0] for row in range(len(numbers) + 1))])
-    values = np.array([0, 0, *numbers], dtype=float)
-    batch = Collator(FULL)([table_row("0", types, values=values, answer_value=result)])
-    answer = TableAnswer("0", cells, (0.9,) * len(cells), name)
-    assert TableQA(weak=WEAK).verdicts([answer], batch)[0].right
-    label = [operator.name for operator in OPERATORS].index(name)
-    if label:
-        sure = torch.full((1, len(OPERATORS)), -1e4).index_fill(1, torch.tensor([label]), 1e4)
-        expected = expected_result(sure, torch.ones(len(numbers)), batch.cell_value, batch.cell_document)
-        assert expected.item() == pytest.approx(result, rel=1e-5)
-
-
 def scorable(task: TableQA, **columns: Any) -> list[bool]:
     found: list[bool] = task.scorable(columns).tolist()
     return found
@@ -298,21 +219,3 @@ def test_which_examples_have_a_loss() -> None:
     columns = {"has_candidate": [True, False, False, True], "answer_value": [np.nan, 3.0, np.nan, 1.0]}
     assert scorable(TableQA(), **columns) == [True, False, False, True]
     assert scorable(TableQA(weak=WEAK), **columns) == [True, True, False, True]
-
-
-def test_a_known_operator_is_learnt_with_the_cells_and_not_from_the_result() -> None:
-    """Full supervision of the release: cross entropy of the operator, and the loss of the cells, in every example."""
-    types = np.array([[0, 0, 0, 0, 0, 0, 0], *([1, 1, row, 0, 0, 0, 0] for row in range(3))])
-    labels, values = np.array([0, 0, 1, 0]), np.array([math.nan, math.nan, 3.0, 4.0])
-    rows = [table_row(str(n), types, labels, values, answer_value=3.0, label=n) for n in (-1, *range(len(OPERATORS)))]
-    batch = Collator(FULL)(rows)
-    operators = torch.tensor([[0.5, 2.0, -1.0, 0.0]], dtype=torch.float64).repeat(len(rows), 1)
-    grid, places = batch_grid(batch), torch.tensor([0.3, -0.2], dtype=torch.float64).repeat(len(rows))
-    headers = torch.zeros(len(rows), dtype=torch.float64)
-    logits = TableLogits(torch.cat([places, headers]), torch.zeros(len(rows), dtype=torch.float64), operators)
-    losses = TableQA(weak=WEAK).losses(logits, batch)
-    selection = selection_loss(logits, grid, batch.is_candidate)[0]
-    torch.testing.assert_close(losses[1:], selection[1:] - operators[0].log_softmax(0))
-    told = TableQA(weak=WeakSupervision(cell_select_pref=1.0)).losses(logits, batch)
-    torch.testing.assert_close(told[1:], losses[1:])  # the settings of weak supervision change nothing
-    assert not torch.isclose(told[0], losses[0])
