@@ -1,0 +1,107 @@
+"""Ask a model the questions of results/own-tables and write its answers there: `make own-tables`.
+
+Tables and questions were written by hand, before any model had read them. An answer is right if it is the text, or the
+number, of questions.csv; where a table does not have the answer, only no answer is right.
+
+    python docs/own_tables.py [RUN]    # without RUN: the released model
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scipy.stats import binomtest
+from tabulate import tabulate
+
+from mate_cli.inference.caveats import answer_probability
+from mate_cli.notebook import LoadedRun, load_run
+from mate_cli.system.distribution import released_model
+from mate_cli.tables.user_table import read_table
+
+FOLDER = Path(__file__).parents[1] / "results" / "own-tables"
+WANTED = 0.9
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question of ``kind``, the answer that is right, and the model's with its probability."""
+
+    kind: str
+    question: str
+    table: str
+    right: str
+    answer: str
+    probability: float
+
+    @property
+    def is_right(self) -> bool:
+        return _plain(self.answer) == _plain(self.right)
+
+
+def main(words: Sequence[str]) -> None:
+    run = load_run(words[0] if words else None)
+    with (FOLDER / "questions.csv").open(encoding="utf-8", newline="") as file:
+        answered = [_ask(run, row) for row in csv.DictReader(file)]
+    name = Path(words[0]).name if words else released_model()
+    (FOLDER / "README.md").write_text(report(answered, name), encoding="utf-8")
+
+
+def _ask(run: LoadedRun, row: dict[str, str]) -> Answered:
+    record = run.answer(row["question"], read_table(FOLDER / "tables" / row["table"]))
+    answer = ", ".join(map(str, record["answer"])) if isinstance(record["answer"], list) else str(record["answer"])
+    probability = answer_probability(record) or 0.0
+    return Answered(row["kind"], row["question"], row["table"], row["answer"], answer, probability)
+
+
+def _plain(answer: str) -> str | float:
+    try:
+        return round(float(answer.replace(",", "")), 2)
+    except ValueError:
+        return answer.strip().lower()
+
+
+def coverage(answered: Sequence[Answered]) -> float:
+    """Return the largest share of the questions, surest first, of which ``WANTED`` are right."""
+    surest = sorted(answered, key=lambda a: -a.probability)
+    right, best = 0, 0
+    for number, one in enumerate(surest, 1):
+        right += one.is_right
+        best = number if right >= WANTED * number else best
+    return best / len(answered)
+
+
+def report(answered: Sequence[Answered], name: str) -> str:
+    kinds = [*dict.fromkeys(a.kind for a in answered)]
+    groups = [*((kind, [a for a in answered if a.kind == kind]) for kind in kinds), ("all", answered)]
+    scores = []
+    for kind, own in groups:
+        right = sum(a.is_right for a in own)
+        interval = binomtest(right, len(own)).proportion_ci(method="wilson")
+        scores.append((kind, len(own), right, f"{right / len(own):.0%} ({interval.low:.0%} to {interval.high:.0%})"))
+    lines = [
+        ("right" if a.is_right else "wrong", a.kind, a.question, a.table, a.right or "none", a.answer, a.probability)
+        for a in answered
+    ]
+    return (
+        f"# {len(answered)} questions on {len({a.table for a in answered})} tables of our own\n\n"
+        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Of the questions it is "
+        f"surest of, {WANTED:.0%} are right for {coverage(answered):.0%} of all.\n\n"
+        + tabulate(scores, ("kind", "questions", "right", "share"), tablefmt="github")
+        + "\n\n"
+        + tabulate(
+            lines,
+            ("", "kind", "question", "table", "right answer", "the model's", "probability"),
+            tablefmt="github",
+            floatfmt=".2f",
+            disable_numparse=[4, 5],
+        )
+        + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""Weights of the released model; see ``model/README.md``. The package holds no code."""
