@@ -1,16 +1,16 @@
 """Draw a question of each kind about a table.
 
 Their shares are near those of the words in the training questions of WikiTableQuestions: "how many" begins a quarter of
-them. Differences have no operator: they are written, but not trained on.
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from mate_cli.tables.queries.computed import difference, total
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import (
-    DIFFERENCE,
     Beside,
     Edge,
     Extreme,
@@ -19,6 +19,7 @@ from mate_cli.tables.queries.grammar import (
     SameAs,
     SqlQuery,
 )
+from mate_cli.tables.queries.scales import event, more, most, scale
 from mate_cli.tables.queries.sheet import TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative
 from mate_cli.tables.queries.words import is_amount, is_location, is_person, is_time
@@ -53,11 +54,18 @@ def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
             f"what was the total number of {many} for {value}",
         ]
     elif is_time(column) and not draw.needs_name(column):
-        choices += [f"when was {value}", f"what {name} was {value}", f"in what {name} was {value}"] * 2
+        happened = event(column)
+        choices += (
+            [f"when was {value} {happened}", f"in what year was {value} {happened}"] * 4
+            if happened
+            else [f"when was {value}", f"what {name} was {value}", f"in what {name} was {value}"] * 2
+        )
     elif is_person(column):
         choices += [f"who was the {name} of {value}", f"who was the {name} for {value}", f"who is {value}'s {name}"] * 2
     elif is_location(column) and not draw.needs_name(column):
         choices += [f"where was {value}", f"in which {name} was {value}", f"where is {value}"] * 2
+    elif (adjectives := scale(column)) is not None:
+        choices += [f"how {adjectives[0]} is {value}", f"how {adjectives[0]} was {value}"] * 3
     return draw.choice(choices)
 
 
@@ -89,8 +97,8 @@ def selection(draw: Draw, kind: str, column: TypedColumn, rows: RowSet, verb: st
         raise UnclearError
     words = [
         f"which {name.many} {of_several(verb)}",
-        f"what are the {name.many} {attribute}",
-        f"name all {name.many} {attribute}",
+        f"what are the {name.many} {of_several(attribute)}",
+        f"name all {name.many} {of_several(attribute)}",
         f"what {name.many} {of_several(verb)}",
     ]
     return draw.asked(kind, draw.choice(words), SqlQuery(column, rows), single=False)
@@ -100,22 +108,33 @@ def extreme(draw: Draw) -> Question:
     """Ask for the row with the highest or lowest value, of all rows or of those that meet a condition."""
     answer = draw.answering()
     by, highest = draw.column(answer, ordered=True), draw.happens(0.65)
-    words, name = superlative(by, highest, draw.random), draw.name(answer)
-    had = f"{draw.choice(('had', 'has', 'had'))} {words}"
+    had, named = _most(draw, answer, by, highest)
     if draw.happens(0.75):
-        choices = [f"{asked(answer, draw.random)} {had}"] * 3 + [f"what is the {name.one} with {words}"]
+        choices = [f"{asked(answer, draw.random)} {had}"] * 3 + [named]
         query = draw.alone(answer, Extreme(ALL, by, highest))
         return draw.asked("superlative", draw.choice(choices), query)
     where, condition = draw.condition(answer, by)
     if len(where.numbers(draw.sheet)) < 2:
         raise UnclearError
+    name = draw.name(answer)
     choices = [
-        f"of the {name.many} {condition.attribute}, which {had}",
+        f"of the {name.many} {of_several(condition.attribute)}, which {had}",
         f"which {name.one} {condition.attribute} {had}",
-        f"among {name.many} {condition.attribute}, {asked(answer, draw.random)} {had}",
+        f"among {name.many} {of_several(condition.attribute)}, {asked(answer, draw.random)} {had}",
     ]
     query = draw.alone(answer, Extreme(where, by, highest))
     return draw.asked("superlative with condition", draw.choice(choices), query)
+
+
+def _most(draw: Draw, answer: TypedColumn, by: TypedColumn, highest: bool) -> tuple[str, str]:
+    """Word an extreme as a verb, "had the most points" or "is the tallest", and as a whole question."""
+    name, adjectives = draw.name(answer).one, scale(by)
+    if adjectives is not None and answer is draw.subject and draw.happens(0.6):
+        adjective = most(adjectives[not highest])
+        verb = f"{draw.choice(('is', 'is', 'was'))} the {adjective}"
+        return verb, f"{draw.choice(('what', 'which'))} is the {adjective} {name}"
+    words = superlative(by, highest, draw.random)
+    return f"{draw.choice(('had', 'has', 'had'))} {words}", f"what is the {name} with {words}"
 
 
 def extreme_value(draw: Draw) -> Question:
@@ -189,16 +208,19 @@ def either(draw: Draw) -> Question:
     query = draw.alone(draw.subject, Extreme(OneOf(draw.subject, (first.key, second.key)), by, highest))
     if None in (by.keys[row], by.keys[other]):
         raise UnclearError
-    more, pair = comparative(by, highest, draw.random), f"{value} or {another}"
+    greater, pair = f"had {comparative(by, highest, draw.random)}", f"{value} or {another}"
+    has = greater.replace("had", "has", 1)
+    if (adjectives := scale(by)) is not None and draw.happens(0.6):
+        greater, has = (f"{verb} {more(adjectives[not highest])}" for verb in ("was", "is"))
     name = draw.name(draw.subject).one
     who = draw.choice(
         ("who", f"which {name}") if is_person(draw.subject) else (f"which {name}", "which", f"what {name}")
     )
     choices = [
-        f"{who} had {more}, {pair}",
-        f"{who} has {more}: {pair}",
-        f"did {pair} have {more}",
-        f"{who} had {more} {pair}",
+        f"{who} {greater}, {pair}",
+        f"{who} {has}: {pair}",
+        f"{who} {has}, {pair}",
+        f"{who} {greater} {pair}",
     ]
     return draw.asked("either", draw.choice(choices), query)
 
@@ -214,10 +236,10 @@ def count(draw: Draw) -> Question:
     sign = draw.choice(("=", "=", None, None, None, "!="))
     rows, words = draw.condition(draw.subject, sign=sign) if draw.happens(0.85) else draw.conditions(draw.subject)
     choices = [f"how many {names} {of_several(words.verb)}"] * 4 + [
-        f"what is the number of {names} {words.attribute}",
-        f"how many {names} are there {words.attribute}",
-        f"what is the total number of {names} {words.attribute}",
-        f"number of {names} {words.attribute}",
+        f"what is the number of {names} {of_several(words.attribute)}",
+        f"how many {names} are there {of_several(words.attribute)}",
+        f"what is the total number of {names} {of_several(words.attribute)}",
+        f"number of {names} {of_several(words.attribute)}",
     ]
     return counted(draw, rows, draw.choice(choices))
 
@@ -226,54 +248,6 @@ def counted(draw: Draw, rows: RowSet, text: str) -> Question:
     if len(rows.numbers(draw.sheet)) == 1 and draw.happens(0.7):  # people seldom count to one
         raise UnclearError
     return draw.asked("count", text, SqlQuery(draw.subject, rows, "COUNT"), single=False)
-
-
-def total(draw: Draw) -> Question:
-    """Ask for the sum or the average of a column, over all rows, two of them, or those that meet a condition."""
-    column = draw.choice([c for c in draw.sheet.columns if c.adds_up and is_amount(c) and c is not draw.subject])
-    name, names = draw.name(column).many, draw.name(draw.subject).many
-    rows: RowSet = ALL
-    of = f"for all {names}" if draw.happens(0.5) else ""
-    if draw.happens(0.4):
-        (_, first, value), (_, second, another) = draw.row(draw.subject), draw.row(draw.subject)
-        rows, of = OneOf(draw.subject, (first.key, second.key)), f"of {value} and {another}"
-    elif draw.happens(0.6):
-        rows, words = draw.condition(draw.subject, column)
-        of = f"of {names} {words.attribute}"
-    operator = draw.choice(("SUM", "SUM", "AVERAGE"))
-    sums = (
-        "what is the total number of {}",
-        "what are the combined {}",
-        "what is the sum of the {}",
-        "how many total {}",
-    )
-    averages = ("what is the average number of {}", "what is the average {}", "what was the average {}")
-    text = draw.choice(sums if operator == "SUM" else averages).format(name)
-    return computed(draw, operator.lower(), f"{text} {of}", SqlQuery(column, rows, operator))
-
-
-def difference(draw: Draw) -> Question:
-    """Ask for the difference of a number between two rows."""
-    (row, first, value), (other, second, another) = draw.row(draw.subject), draw.row(draw.subject)
-    column = draw.choice([c for c in draw.sheet.columns if c.adds_up and is_amount(c) and c is not draw.subject])
-    before, after = column.keys[row], column.keys[other]
-    if not (isinstance(before, float) and isinstance(after, float) and before > after):
-        raise UnclearError
-    name = draw.name(column).many
-    choices = [
-        f"what is the difference in {name} between {value} and {another}",
-        f"how many more {name} did {value} have than {another}",
-        f"how many more {name} does {value} have compared to {another}",
-    ]
-    return computed(draw, "difference", draw.choice(choices), SqlQuery(column, first, DIFFERENCE, minus=second))
-
-
-def computed(draw: Draw, kind: str, text: str, query: SqlQuery) -> Question:
-    """Return a question on numbers, which may be equal, if there are two at least and no cell is empty."""
-    rows = [row for row, _ in query.cells(draw.sheet)]
-    if len(rows) < 2 or any(query.column.keys[row] is None for row in rows):
-        raise UnclearError
-    return Question(kind, text, query)
 
 
 QUESTIONS: dict[Callable[[Draw], Question], float] = {

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
+from mate_cli.tables.queries.scales import event, more, scale
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.words import (
     Noun,
@@ -59,6 +60,10 @@ def condition(column: TypedColumn, sign: str, value: str, named: bool, random: R
         if named:
             return Phrase(f"had {_a(name.one)} {word} {value}", f"with {_a(name.one)} {word} {value}")
         return Phrase(f"{random.choice(('was', 'came', 'is dated'))} {word} {value}", f"{word} {value}")
+    adjectives = scale(column)
+    if adjectives is not None and len(sign) == 1 and random.random() < 0.5:
+        than = f"{more(adjectives[sign == '<'])} than {value}"
+        return Phrase(f"{random.choice(('is', 'was'))} {than}", than)
     words = random.choice((_MORE | _LESS)[sign])
     if is_amount(column):
         amount = f"{words} {value} {name.many}"
@@ -90,8 +95,15 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
         ] * 3 + choices[:1]
     elif is_time(column) or is_location(column) or is_area(column):
         word = "on" if column.kind is ColumnType.DATE else "in"
+        happened = event(column)
         verb = random.choice(("was", "is") if is_time(column) else ("was", "is", "is located"))
+        verb = f"was {happened}" if happened else verb
         choices = [Phrase(f"{verb} {word} {value}", f"{word} {value}")] * 3 + choices[:2]
+    elif value in ("yes", "no"):
+        has, with_it = ("has", "with") if value == "yes" else ("has no", "without")
+        choices += [Phrase(f"{has} {_a(name.one) if value == 'yes' else name.one}", f"{with_it} {name.one}")] * 3
+    elif column.kind is ColumnType.TEXT and " " not in value and random.random() < 0.4:
+        choices = [Phrase(f"{random.choice(('is', 'was'))} {value}", f"that {random.choice(('is', 'was'))} {value}")]
     return random.choice(choices)
 
 
@@ -123,9 +135,11 @@ def comparative(column: TypedColumn, highest: bool, random: Random) -> str:
 
 
 def of_several(verb: str) -> str:
-    """Return a phrase that begins with a verb in the plural."""
+    """Return a phrase that begins with a verb, or with "that" and a verb, in the plural; others as they are."""
     first, _, rest = verb.partition(" ")
-    return f"{_PLURALS.get(first, first)} {rest}"
+    if first == "that":
+        return f"that {of_several(rest)}"
+    return f"{_PLURALS.get(first, first)} {rest}".strip()
 
 
 def noisy(question: str, random: Random) -> str:

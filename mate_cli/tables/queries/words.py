@@ -11,6 +11,7 @@ from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.text import normalize_for_match
 
 _REMARK = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
+_UNIT = re.compile(r"(?<=\w) in (?!the\b)[^ ]{1,8}$")
 _MARKS = re.compile(r"[/_|*#]+|\s+-+\s+")
 _EXPANSIONS = {
     "no": "number",
@@ -75,7 +76,7 @@ _ORIGINS = _words("country nation nationality")
 _AMOUNTS = _words("attendance crowd population capacity enrollment total gold silver bronze played won lost drawn")
 _LABELS = _words(
     "rank position number place round week game seed lane heat grid pick id season code bib group overall year "
-    "episode event match stage route age"
+    "episode event match stage route"
 )
 _INVARIABLE = _words("series species people men women fish aircraft points")
 
@@ -92,6 +93,7 @@ def noun(column: TypedColumn, random: Random) -> Noun:
     """Name a column: without remarks in brackets and abbreviations, sometimes by a synonym."""
     words = _words_of(_REMARK.sub("", column.name)) or _words_of(column.name) or [column.name.lower()]
     text = " ".join(_EXPANSIONS.get(word, word) for word in words)
+    text = _UNIT.sub("", text) if random.random() < 0.7 else text
     synonyms = _SYNONYMS.get(text, ())
     text = random.choice(synonyms) if synonyms and random.random() < 0.5 else text
     return Noun(text, text) if is_amount(column) else Noun(singular(text), plural(text))
@@ -116,20 +118,20 @@ def singular(text: str) -> str:
 
 
 def is_person(column: TypedColumn) -> bool:
-    head = singular(_head(column))
-    return head in _PEOPLE or (head == "name" and column.is_among_persons)
+    last = singular(head(column))
+    return last in _PEOPLE or (last == "name" and column.is_among_persons)
 
 
 def is_location(column: TypedColumn) -> bool:
-    return column.kind is ColumnType.TEXT and _head(column) in _LOCATIONS
+    return column.kind is ColumnType.TEXT and head(column) in _LOCATIONS
 
 
 def is_area(column: TypedColumn) -> bool:
-    return column.kind is ColumnType.TEXT and _head(column) in _AREAS
+    return column.kind is ColumnType.TEXT and head(column) in _AREAS
 
 
 def is_origin(column: TypedColumn) -> bool:
-    return column.kind is ColumnType.TEXT and _head(column) in _ORIGINS
+    return column.kind is ColumnType.TEXT and head(column) in _ORIGINS
 
 
 def is_place(column: TypedColumn) -> bool:
@@ -144,9 +146,9 @@ def is_amount(column: TypedColumn) -> bool:
     """Return whether a column of numbers counts things: "points", "attendance"."""
     if column.kind is not ColumnType.NUMBER or is_label(column):
         return False
-    head = _head(column)
-    return head in _AMOUNTS or (
-        head != "" and head == plural(head) and "(" not in column.name and "%" not in column.texts[0]
+    last = head(column)
+    return last in _AMOUNTS or (
+        last != "" and last == plural(last) and "(" not in column.name and "%" not in column.texts[0]
     )
 
 
@@ -156,9 +158,11 @@ def is_label(column: TypedColumn) -> bool:
     return column.kind is ColumnType.NUMBER and (bool(words & _LABELS) or "#" in column.name)
 
 
-def _head(column: TypedColumn) -> str:
+def head(column: TypedColumn) -> str:
+    """Return the noun of a header, in lower case: "height" of "Height in cm (2020)"; "" if it has no words."""
     words = _words_of(_REMARK.sub("", column.name))
-    return words[-1] if words else ""
+    unit = words.index("in") if "in" in words[1:] else len(words)
+    return words[unit - 1] if words else ""
 
 
 def _words_of(name: str) -> list[str]:

@@ -1,0 +1,82 @@
+"""Columns that an adjective measures: "the tallest plant", "older than 30", "how deep is", and what can be added up."""
+
+from __future__ import annotations
+
+import re
+
+from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
+from mate_cli.tables.queries.words import head, is_label, is_time
+
+_ADJECTIVES = {
+    "age": ("old", "young"),
+    "height": ("tall", "short"),
+    "elevation": ("high", "low"),
+    "altitude": ("high", "low"),
+    "depth": ("deep", "shallow"),
+    "length": ("long", "short"),
+    "distance": ("long", "short"),
+    "duration": ("long", "short"),
+    "runtime": ("long", "short"),
+    "width": ("wide", "narrow"),
+    "weight": ("heavy", "light"),
+    "mass": ("heavy", "light"),
+    "price": ("expensive", "cheap"),
+    "cost": ("expensive", "cheap"),
+    "fee": ("expensive", "cheap"),
+    "area": ("large", "small"),
+    "size": ("large", "small"),
+    "population": ("populous", "small"),
+    "speed": ("fast", "slow"),
+}
+_OF_TIMES = ("new", "old")
+_STARTED = (
+    *("built", "opened", "founded", "established", "constructed"),
+    *("completed", "formed", "released", "introduced"),
+)
+"""Headers that say what happened at the time of a column: the newest was opened last."""
+
+_SUMS = (
+    *("cost", "price", "salary", "budget", "revenue", "income", "spending", "spent"),
+    *("length", "distance", "area", "weight", "duration"),
+)
+_LONG = 7
+
+
+def scale(column: TypedColumn) -> tuple[str, str] | None:
+    """Return the adjectives of a high and of a low value of a column; None if no adjective measures it."""
+    if event(column):
+        return _OF_TIMES
+    return _ADJECTIVES.get(head(column)) if column.kind is ColumnType.NUMBER else None
+
+
+def event(column: TypedColumn) -> str | None:
+    """Return the participle that names what happened at the time of a column: "opened"."""
+    return head(column) if is_time(column) and head(column) in _STARTED else None
+
+
+def adds_up_in_words(column: TypedColumn) -> bool:
+    """Return whether people add up a column that counts nothing: prices, lengths."""
+    return column.adds_up and not is_label(column) and head(column) in _SUMS
+
+
+def averages_in_words(column: TypedColumn) -> bool:
+    """Return whether people ask for the average of a column: of all that an adjective measures, too."""
+    return adds_up_in_words(column) or (column.adds_up and head(column) in _ADJECTIVES)
+
+
+def most(adjective: str) -> str:
+    return f"most {adjective}" if _is_long(adjective) else f"{_stem(adjective)}st"
+
+
+def more(adjective: str) -> str:
+    return f"more {adjective}" if _is_long(adjective) else f"{_stem(adjective)}r"
+
+
+def _is_long(adjective: str) -> bool:
+    return len(adjective) > _LONG or adjective.endswith("ous")
+
+
+def _stem(adjective: str) -> str:
+    """Return the adjective with the e of its endings."""
+    stem = re.sub("y$", "i", adjective)
+    return stem if stem.endswith("e") else f"{stem}e"

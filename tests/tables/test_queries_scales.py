@@ -1,0 +1,98 @@
+"""Adjectives in made questions: their forms, the columns that they measure, and the rows that they single out."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+import pytest
+
+from mate_cli.tables.queries.generate import records
+from mate_cli.tables.queries.scales import event, more, most, scale
+from mate_cli.tables.queries.sheet import Sheet
+from mate_cli.tables.queries.wording import of_several
+from mate_cli.tables.table import Cell, Table
+
+HEADER = ("tower", "Height in m", "Price", "opened", "open")
+ROWS = [
+    ("Alpha", 120, 40, 1990, "yes"),
+    ("Beta", 85, 55, 2004, "no"),
+    ("Gamma", 200, 35, 1985, "no"),
+    ("Delta", 60, 70, 2011, "yes"),
+    ("Epsilon", 150, 20, 1972, "yes"),
+]
+TOWERS = Table(
+    "towers", tuple(map(Cell, HEADER)), tuple(tuple(Cell(str(value)) for value in row) for row in ROWS)
+)  # fmt: skip
+BEST = {
+    "tallest": max(ROWS, key=lambda row: row[1]),
+    "shortest": min(ROWS, key=lambda row: row[1]),
+    "most expensive": max(ROWS, key=lambda row: row[2]),
+    "cheapest": min(ROWS, key=lambda row: row[2]),
+    "newest": max(ROWS, key=lambda row: row[3]),
+    "oldest": min(ROWS, key=lambda row: row[3]),
+}
+
+
+@pytest.mark.parametrize(
+    ("adjective", "comparative", "superlative"),
+    [
+        ("tall", "taller", "tallest"),
+        ("large", "larger", "largest"),
+        ("heavy", "heavier", "heaviest"),
+        ("expensive", "more expensive", "most expensive"),
+        ("populous", "more populous", "most populous"),
+        ("shallow", "shallower", "shallowest"),
+    ],
+)
+def test_forms(adjective: str, comparative: str, superlative: str) -> None:
+    assert (more(adjective), most(adjective)) == (comparative, superlative)
+
+
+def test_columns_that_adjectives_measure() -> None:
+    columns = {column.name: column for column in Sheet(TOWERS).columns}
+    assert scale(columns["Height in m"]) == ("tall", "short")
+    assert scale(columns["Price"]) == ("expensive", "cheap")
+    assert scale(columns["opened"]) == ("new", "old")
+    assert event(columns["opened"]) == "opened"
+    assert scale(columns["tower"]) is scale(columns["open"]) is event(columns["Price"]) is None
+
+
+SINGLED = re.compile(r"(?:who|wh[a-z]+|what is|which is)(?: \w+)? (?:is|was) (?:the )?(.+?)(?: tower)?\??")
+COMPARED = re.compile(r"(taller|shorter|cheaper|more expensive|newer|older)[,:]? (\w+) or (\w+)")
+DIRECTIONS = {
+    "taller": (1, 1),
+    "shorter": (1, -1),
+    "more expensive": (2, 1),
+    "cheaper": (2, -1),
+    "newer": (3, 1),
+    "older": (3, -1),
+}
+
+
+def test_an_adjective_singles_out_the_row_that_it_says() -> None:
+    found, compared = set(), set()
+    for record in islice(records([TOWERS], 0, 0.0), 1500):
+        question = record["question"]
+        if (single := SINGLED.fullmatch(question)) and single[1] in BEST:
+            found.add(single[1])
+            assert record["answer"] == [BEST[single[1]][0]], question
+        if pair := COMPARED.search(question):
+            compared.add(pair[1])
+            place, sign = DIRECTIONS[pair[1]]
+            rows = [row for row in ROWS if row[0].lower() in pair.groups()]
+            assert record["answer"] == [max(rows, key=lambda row: sign * row[place])[0]], question
+    assert found == set(BEST)
+    assert compared == set(DIRECTIONS)
+
+
+def test_sums_and_averages_of_what_is_measured() -> None:
+    queries = {record["sql"].split(" FROM")[0] for record in islice(records([TOWERS], 0, 0.0), 1500)}
+    assert {'SELECT SUM("Price")', 'SELECT AVG("Price")', 'SELECT AVG("Height in m")'} <= queries
+    assert 'SELECT SUM("Height in m")' not in queries
+
+
+def test_several() -> None:
+    assert of_several("was won") == "were won"
+    assert of_several("that is won") == "that are won"
+    assert of_several("with 5 points") == "with 5 points"
