@@ -71,9 +71,9 @@ def candidates(trial: Trial) -> list[str]:
 def measure(trial: Trial) -> dict[str, float]:
     """Return the median seconds of one layer's attention by backend, in turns, so that other load slows all alike."""
     layout, pattern, heads = trial.layout, trial.pattern, trial.pattern.heads
-    tokens, width, device = len(layout.document), 3 * heads * trial.head_dim, torch.device(trial.device)
-    qkv = torch.randn(tokens, width, dtype=trial.dtype, device=device, requires_grad=True)
-    dropout = draw_dropout(trial.dropout, 1, heads, tokens, device)[0] if trial.dropout else None
+    place, width, device = layout.place().to(trial.device), 3 * heads * trial.head_dim, torch.device(trial.device)
+    qkv = torch.randn(len(place), width, dtype=trial.dtype, device=device, requires_grad=True)
+    dropout = draw_dropout(trial.dropout, 1, heads, place)[0] if trial.dropout else None
     plans = {name: build_plan(layout, pattern.kinds, name).to(device) for name in candidates(trial)}
     rounds = [{name: _seconds(qkv, plan, pattern, dropout) for name, plan in plans.items()} for _ in range(1 + _ROUNDS)]
     # The first round makes masks and compiles.

@@ -19,7 +19,7 @@ from mate_cli.attention.lines import RaggedPlan, ragged_plan
 from mate_cli.attention.native.attend import attend_native
 from mate_cli.attention.native.plan import native_plan
 from mate_cli.attention.pattern import Kind, Pattern
-from mate_cli.attention.plan import Layout, Plan, document_plan
+from mate_cli.attention.plan import FixedShape, Layout, Plan, document_plan
 from mate_cli.attention.ragged import attend_ragged
 from mate_cli.attention.varlen import attend_varlen, varlen_plan
 from mate_cli.config.choices import one_for_each
@@ -50,6 +50,10 @@ class Backend(NamedTuple):
 # EPYC with AVX-512, fp32, 64 wide heads; tables of all shapes, 128 to 1,024 tokens, questions of 10 and 120).
 _DENSE_TOKEN_COST = 70
 _CUDA_LONG = 1024
+# Cost of a pair in ``blocks`` on XLA devices, over that in ``dense``: scores and their softmax are read or written
+# about six times, 24 bytes in fp32; a block of 32 queries writes and reads keys and values of 64 bf16 numbers, 16 bytes
+# a pair. An estimate: nothing was measured on a TPU.
+_COPYING = 40 / 24
 
 BACKENDS = one_for_each(
     ATTENTION_BACKENDS,
@@ -138,17 +142,26 @@ def fastest_backend(
     """Name the exact backend that should be fastest for the documents and lines of a batch.
 
     CPU: ``native`` if its kernel works here, else ``ragged``, whose plan tells whether ``dense`` is faster. XLA, which
-    compiles for each shape: ``blocks``. CUDA: from ``_CUDA_LONG`` tokens per document ``varlen`` in low precision and
-    ``flex`` in fp32, else ``dense`` (an estimate, not measured).
+    compiles for each shape: see ``cheapest_on_xla``. CUDA: from ``_CUDA_LONG`` tokens per document ``varlen`` in low
+    precision and ``flex`` in fp32, else ``dense`` (an estimate, not measured).
     """
     if device == "xla" and "row_or_column" not in kinds:
-        return "blocks"
+        return "blocks" if layout.shape is None else cheapest_on_xla(kinds, layout.shape)
     tokens = np.bincount(layout.document[layout.document >= 0], minlength=1)
     if device == "cuda" and set(kinds) != {"full"} and tokens.mean() >= _CUDA_LONG:
         return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
     if device != "cpu" or "row_or_column" in kinds:
         return "dense"
     return "native" if native else "ragged"
+
+
+def cheapest_on_xla(kinds: tuple[Kind, ...], shape: FixedShape) -> str:
+    """Name the exact backend that should move fewer bytes for batches of one shape: ``blocks`` or ``dense``.
+
+    ``blocks`` computes fewer pairs, and copies the keys and values of every block besides.
+    """
+    seen = [min(shape.window(kind), shape.tokens) + shape.question for kind in kinds if kind in ("row", "column")]
+    return "dense" if seen and _COPYING * float(np.mean(seen)) >= shape.tokens else "blocks"
 
 
 def _dense_is_faster(plan: RaggedPlan, layout: Layout) -> bool:

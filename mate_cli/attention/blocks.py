@@ -95,7 +95,7 @@ def blocks_plan(layout: Layout, kinds: tuple[Kind, ...]) -> BlocksPlan:
     documents = len(layout.spans())
     made = {kind: _group(kind, layout, documents) for kind in set(kinds)}
     return BlocksPlan(
-        tokens=len(layout.document),
+        place=layout.place(),
         kinds=kinds,
         groups=tuple(made[kind][0] for kind in kinds),
         widths=tuple(made[kind][1] for kind in kinds),
@@ -103,9 +103,13 @@ def blocks_plan(layout: Layout, kinds: tuple[Kind, ...]) -> BlocksPlan:
     )
 
 
-def window_needed(kind: Kind, layout: Layout) -> int:
-    """Return the width of the widest window that any block of a batch needs."""
-    return _cut(kind, layout, len(layout.spans()), layout.segment == 0).needed
+def windows_needed(kind: Kind, layout: Layout) -> np.ndarray:
+    """Return the width of the widest window that a block of each document needs, int64 ``[documents]``."""
+    documents = len(layout.spans())
+    cut = _cut(kind, layout, documents, layout.segment == 0)
+    widest = np.zeros(documents, int)
+    np.maximum.at(widest, cut.document, cut.needed)
+    return widest
 
 
 def attend_blocks(qkv: Tensor, plan: BlocksPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
@@ -207,7 +211,7 @@ class _Cut(NamedTuple):
     line: np.ndarray
     window: np.ndarray
     document: np.ndarray
-    needed: int
+    needed: np.ndarray
 
 
 def _cut(kind: Kind, layout: Layout, documents: int, asks: np.ndarray) -> _Cut:
@@ -232,15 +236,16 @@ def _cut(kind: Kind, layout: Layout, documents: int, asks: np.ndarray) -> _Cut:
     all_tokens[place], line[place] = tokens, number
     document_of_block = np.zeros(blocks, int)
     document_of_block[place // BLOCK] = document
-    return _Cut(all_tokens, line, window, document_of_block, int((end - window).max(initial=0)))
+    return _Cut(all_tokens, line, window, document_of_block, end - window)
 
 
 def _width(cut: _Cut, most: int | None) -> int:
     if most is not None:
         most = max(1, -(-most // BLOCK)) * BLOCK
-    if most is not None and cut.needed > most:
-        raise ValueError(f"a line needs a window of {cut.needed} tokens, and the fixed shape has room for {most}")
-    return min(most or step_up(cut.needed, BLOCK), len(cut.tokens))
+    needed = int(cut.needed.max(initial=0))
+    if most is not None and needed > most:
+        raise ValueError(f"a line needs a window of {needed} tokens, and the fixed shape has room for {most}")
+    return min(most or step_up(needed, BLOCK), len(cut.tokens))
 
 
 def step_up(size: int, unit: int) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mate_cli.attention.counting import device_type
 from mate_cli.attention.coverage import Coverage, bucket_coverage
 from mate_cli.attention.dropout import Dropout, attend_pairs, split_heads
 from mate_cli.attention.kernel import kernel_precision
@@ -104,7 +105,7 @@ def bucketed_plan(layout: Layout, kinds: tuple[Kind, ...], buckets: Buckets = PA
         groups[kind] = _bucket_group(order, layout, spans, *buckets)
         coverages[kind] = bucket_coverage(sort_by_line(kind, layout.without_filler()), *buckets)
     return BucketedPlan(
-        tokens=len(layout.document),
+        place=layout.place(),
         kinds=kinds,
         groups=tuple(groups[kind] for kind in kinds),
         pieces=layout.pieces(),
@@ -135,7 +136,7 @@ def _attend_buckets(qkv: Qkv, group: BucketGroup, bias: Tensor, dropout: Dropout
     """Yield the results of some buckets at a time, in their order, ``[queries, heads, head_dim]`` each."""
     _, _, queries, keys = bias.shape
     parts: Iterable[tuple[Tensor, Tensor, Tensor]] = [(group.query_index, group.key_index, bias)]
-    if bias.device.type == "cpu":  # torch-xla crashes on parts of an index
+    if device_type(bias) == "cpu":  # torch-xla crashes on parts of an index
         at_once = _BUCKETS_AT_ONCE
         split = group.query_index.split(at_once * queries), group.key_index.split(at_once * keys), bias.split(at_once)
         parts = zip(*split, strict=True)

@@ -1,8 +1,9 @@
-"""Dropout of attention probabilities as a function of seed, layer, head, query and key alone.
+"""Dropout as a function of seed and place: of attention probabilities, and of features of the hidden states.
 
 Every token has two words per layer and head, one as a query and one as a key, from the counter-based generator
-Threefry-2x32 (Salmon et al. 2011). A short hash of a query's word and a key's word decides whether the pair is dropped.
-So all backends drop the same pairs, in whatever order, on whatever device and with any number of threads they compute.
+Threefry-2x32 (Salmon et al. 2011). A short hash of a query's word and a key's word decides whether the pair is dropped;
+a hash of a token's word and a feature's word, whether that feature is. So all backends drop the same, in whatever
+order, on whatever device, with any number of threads and in batches packed or padded.
 """
 
 from __future__ import annotations
@@ -39,8 +40,7 @@ class Dropout(NamedTuple):
 
     @property
     def threshold(self) -> int:
-        """The hash of a dropped pair, as a signed number of 32 bits, is below this."""
-        return min(round(self.rate * 2**32), 2**32 - 1) - 2**31
+        return threshold_of(self.rate)
 
     def of_tokens(self, tokens: slice) -> Self:
         return self._replace(query=self.query[:, tokens], key=self.key[:, tokens])
@@ -58,23 +58,52 @@ class Dropout(NamedTuple):
         return is_kept(self.query.unsqueeze(-1), self.key.unsqueeze(-2), self.threshold).to(dtype) / (1 - self.rate)
 
 
-def draw_dropout(rate: float, layers: int, heads: int, tokens: int, device: torch.device) -> list[Dropout]:
-    """Draw a seed from PyTorch's generator of the CPU; return the pairs to drop of each layer of a packed batch."""
-    seed = torch.randint(-(2**31), 2**31, (2,)).to(device, torch.int32)
-    query, key = token_words(seed, layers, heads, tokens)
+def draw_dropout(rate: float, layers: int, heads: int, place: Tensor) -> list[Dropout]:
+    """Draw a seed; return the pairs to drop of each layer of a packed batch.
+
+    Args:
+        place: int32 ``[tokens]``, see ``Layout.place``.
+    """
+    query, key = token_words(_draw_seed(place.device), layers, heads, place)
     return [Dropout(rate, query[layer], key[layer]) for layer in range(layers)]
 
 
-def token_words(seed: Tensor, layers: int, heads: int, tokens: int) -> tuple[Tensor, Tensor]:
+def token_words(seed: Tensor, layers: int, heads: int, place: Tensor) -> tuple[Tensor, Tensor]:
     """Return the words of the tokens as queries and as keys, int32 ``[layers, heads, tokens]`` each.
 
     Args:
         seed: int32 ``[2]``.
+        place: int32 ``[tokens]``.
     """
-    token = torch.arange(tokens, dtype=torch.int32, device=seed.device)
     head = torch.arange(layers * heads, dtype=torch.int32, device=seed.device)[:, None]
-    query, key = threefry(seed, token.expand(len(head), -1), head.expand(-1, tokens))
-    return query.view(layers, heads, tokens), key.view(layers, heads, tokens)
+    query, key = threefry(seed, place.expand(len(head), -1), head.expand(-1, len(place)))
+    return query.view(layers, heads, -1), key.view(layers, heads, -1)
+
+
+def drop_features(states: Tensor, place: Tensor, rate: float) -> Tensor:
+    """Draw a seed, set features of the tokens to 0 and divide the others by ``1 - rate``.
+
+    PyTorch's dropout draws one number after another on the CPU, on one core; this hash uses all cores.
+
+    Args:
+        states: float ``[tokens, features]``; place: int32 ``[tokens]``, see ``Layout.place``.
+    """
+    tokens, features = states.shape
+    counter = torch.cat([place, torch.arange(features, dtype=torch.int32, device=place.device)])
+    is_feature = (torch.arange(tokens + features, device=place.device) >= tokens).int()
+    words, _ = threefry(_draw_seed(place.device), counter, is_feature)
+    kept = is_kept(words[:tokens, None], words[tokens:], threshold_of(rate))
+    return states * kept.to(states.dtype).mul_(1 / (1 - rate))
+
+
+def _draw_seed(device: torch.device) -> Tensor:
+    """Draw from PyTorch's generator of the CPU, int32 ``[2]``."""
+    return torch.randint(-(2**31), 2**31, (2,)).to(device, torch.int32)
+
+
+def threshold_of(rate: float) -> int:
+    """The hash of what is dropped, as a signed number of 32 bits, is below this."""
+    return min(round(rate * 2**32), 2**32 - 1) - 2**31
 
 
 def is_kept(query: Tensor, key: Tensor, threshold: int) -> Tensor:
@@ -150,8 +179,10 @@ def _attend_dropping(
 
 
 def _shift_right(words: Tensor, bits: int) -> Tensor:
-    """Shift as unsigned numbers; PyTorch's shift of int32 copies the sign."""
-    return (words >> bits) & (2 ** (32 - bits) - 1)
+    """Shift as unsigned numbers; PyTorch's shift of int32 copies the sign. In torch-xla ``>>`` divides instead, and the
+    function gives int64.
+    """
+    return torch.bitwise_right_shift(words, bits).to(words.dtype) & (2 ** (32 - bits) - 1)
 
 
 def _signed(number: int) -> int:

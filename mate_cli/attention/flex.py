@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
+from mate_cli.attention.counting import is_counting
 from mate_cli.attention.dropout import Dropout, is_kept, split_heads
 from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import Layout, Plan, ranks, run_starts, sort_by_line
@@ -70,7 +71,7 @@ def flex_plan(layout: Layout, kinds: tuple[Kind, ...]) -> FlexPlan:
     """Sort the tokens and find the blocks of every kind of head."""
     layout.spans()  # checks the order of the documents
     groups = {kind: _group(kind, layout) for kind in set(kinds)}
-    return FlexPlan(len(layout.document), kinds, tuple(groups[kind] for kind in kinds))
+    return FlexPlan(layout.place(), kinds, tuple(groups[kind] for kind in kinds))
 
 
 def attend_flex(qkv: Tensor, plan: FlexPlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
@@ -103,10 +104,26 @@ def kernel(
     Returns:
         ``[1, heads, tokens, head_dim]`` and the log of the softmax's sum, ``[1, heads, tokens]``.
     """
+    if is_counting():
+        return _CountedKernel.apply(query, key, value)
     run = _compiled() if query.is_cuda else flex_attention
     score = None if dropout is None else _score_of_kept(dropout)
     output, log_sum = run(query, key, value, score_mod=score, block_mask=mask, return_lse=True)
     return output, log_sum
+
+
+class _CountedKernel(torch.autograd.Function):
+    """The tensors of the compiled kernel without their values; uncompiled, FlexAttention would make all scores."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        output, log_sum = torch.empty_like(query), query.new_empty(query.shape[:-1], dtype=torch.float32)
+        ctx.save_for_backward(query, key, value, output, log_sum)
+        return output, log_sum
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        return tuple(torch.empty_like(tensor) for tensor in ctx.saved_tensors[:3])
 
 
 def _score_of_kept(dropout: Dropout) -> Callable[..., Tensor]:

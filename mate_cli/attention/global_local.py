@@ -87,7 +87,7 @@ class GlobalLocalPlanner:
         keys = keys.reshape(len(keys), neighbours.shape[1] * self.radius)
         firsts = start[document, None] + np.arange(self.global_size)
         return GlobalLocalPlan(
-            tokens=tokens,
+            place=layout.place(),
             spans=tuple(DocumentSpan(*row) for row in np.stack([start, middle, end], axis=1).tolist()),
             radius=self.radius,
             block_index=torch.from_numpy(places.reshape(-1)),

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mate_cli.attention.counting import device_type
+
 # From this many queries on the CPU kernel takes 256 of them at a time, and bf16 is no slower than fp32.
 _LONG = 768
 
@@ -33,7 +35,7 @@ def kernel_precision(tensor: Tensor, queries: int) -> torch.dtype:
 
     On short blocks the bf16 backward kernel takes up to six times as long and is less accurate.
     """
-    return tensor.dtype if tensor.device.type != "cpu" or queries >= _LONG else at_least_float(tensor)
+    return tensor.dtype if device_type(tensor) != "cpu" or queries >= _LONG else at_least_float(tensor)
 
 
 def at_least_float(tensor: Tensor) -> torch.dtype:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mate_cli.attention.length_classes import cheapest_cuts
 from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import Layout, Plan, run_lengths, run_starts
 from mate_cli.system.errors import UserError
@@ -107,7 +108,7 @@ def ragged_plan(layout: Layout, kinds: tuple[Kind, ...], apart: bool | None = No
     questions = _question_places(spans[:, 0], ends, len(layout.document))
     groups = {kind: _group_plan(kind, layout, spans, ends, questions, apart) for kind in set(kinds)}
     return RaggedPlan(
-        tokens=len(layout.document),
+        place=layout.place(),
         kinds=kinds,
         groups=tuple(groups[kind] for kind in kinds),
         question_index=torch.from_numpy(questions),
@@ -256,24 +257,4 @@ def length_classes(lengths: np.ndarray, question: int) -> list[tuple[int, int]]:
     if len(first) > _MAX_LENGTHS:
         first = first[np.unique(np.linspace(0, len(first) - 1, _MAX_LENGTHS).astype(int))]
     cost_per_line = _cost_of_lines(lengths[first], lengths[first] + question)
-    return _cheapest_cuts(np.r_[first, len(lengths)], cost_per_line)
-
-
-def _cheapest_cuts(borders: np.ndarray, cost_per_line: np.ndarray) -> list[tuple[int, int]]:
-    steps = len(cost_per_line)
-    best = np.full((_MAX_CLASSES + 1, steps + 1), np.inf)
-    best[0, 0] = 0.0
-    cut = np.zeros((_MAX_CLASSES + 1, steps + 1), int)
-    for classes in range(1, _MAX_CLASSES + 1):
-        for end in range(1, steps + 1):
-            lines = borders[end] - borders[:end]
-            total = best[classes - 1, :end] + lines * cost_per_line[:end] + _CLASS_COST
-            cut[classes, end] = start = int(total.argmin())
-            best[classes, end] = total[start]
-    classes, end = int(best[:, steps].argmin()), steps
-    cuts = []
-    while classes:
-        start = int(cut[classes, end])
-        cuts.append((int(borders[start]), int(borders[end])))
-        classes, end = classes - 1, start
-    return cuts[::-1]
+    return cheapest_cuts(np.r_[first, len(lengths)], cost_per_line, _MAX_CLASSES, _CLASS_COST)

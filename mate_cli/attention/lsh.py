@@ -77,7 +77,8 @@ class LshPlanner:
             "previous": np.where(number > 0, np.arange(len(number)) - 1, len(number)),
             "output_index": output,
         }
-        return LshPlan(tokens, self.chunk, **{name: torch.from_numpy(a.astype(np.int64)) for name, a in arrays.items()})
+        indices = {name: torch.from_numpy(array.astype(np.int64)) for name, array in arrays.items()}
+        return LshPlan(layout.place(), self.chunk, **indices)
 
 
 def hash_digits(tokens: int, chunk: int) -> int:

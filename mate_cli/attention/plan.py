@@ -70,6 +70,17 @@ class Layout:
         """Return the layout with filler turned into padding."""
         return replace(self, document=np.where(self.is_real, self.document, -1), shape=None)
 
+    def place(self) -> Tensor:
+        """Name each token by its document and place in it, however the batch is laid out, int32 ``[tokens]``.
+
+        The document counts in the upper 16 bits. Padding is -1.
+        """
+        inside = np.flatnonzero(self.document >= 0)
+        number = self.document[inside].astype(np.int32)
+        place = np.full(len(self.document), -1, np.int32)
+        place[inside] = (number << 16) + ranks(run_lengths(run_starts(number), len(inside)))
+        return torch.from_numpy(place)
+
     def spans(self) -> np.ndarray:
         """Return the first token and the end of each document, int64 ``[documents, 2]``.
 
@@ -162,11 +173,15 @@ class Plan:
     Tensors and numbers only, so that loader workers can send it.
 
     Attributes:
-        tokens: length of the packed batch.
+        place: of each token of the packed batch, int32 ``[tokens]``, see ``Layout.place``.
     """
 
     backend: ClassVar[str]
-    tokens: int
+    place: Tensor
+
+    @property
+    def tokens(self) -> int:
+        return len(self.place)
 
     @property
     def exact(self) -> bool:
@@ -179,12 +194,13 @@ class Plan:
         return {}
 
     def to(self, device: torch.device | str) -> Self:
-        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
+        return self.mapped(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> Self:
-        return self._map(Tensor.pin_memory)
+        return self.mapped(Tensor.pin_memory)
 
-    def _map(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Return the plan with each tensor changed."""
         return replace(self, **{f.name: _map_tensors(getattr(self, f.name), change) for f in fields(self) if f.init})
 
 
@@ -222,7 +238,7 @@ def document_plan(plan_class: type[DocumentPlan], layout: Layout) -> DocumentPla
     arrays = (layout.row, layout.column, layout.segment)
     row, column, segment = (torch.from_numpy(array.astype(np.int64)) for array in arrays)
     return plan_class(
-        tokens=len(layout.document),
+        place=layout.place(),
         pieces=tuple(length for length, _ in pieces),
         is_document=tuple(is_document for _, is_document in pieces),
         row=row,

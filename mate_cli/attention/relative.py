@@ -31,7 +31,7 @@ class RelativePlan(Plan):
 
 def relative_plan(layout: Layout) -> RelativePlan:
     """Cut the batch at the document borders."""
-    return RelativePlan(len(layout.document), tuple((start, end) for start, end in layout.spans().tolist()))
+    return RelativePlan(layout.place(), tuple((start, end) for start, end in layout.spans().tolist()))
 
 
 def sinusoids(longest: int, like: Tensor) -> Tensor:

@@ -80,7 +80,7 @@ class TableEtcPlanner:
             _local_labels(queries, local, self.radius, is_key),
         ]
         return TableEtcPlan(
-            tokens=tokens,
+            place=layout.place(),
             slots=torch.from_numpy(slots),
             query_index=gather_index(queries, total),
             key_index=gather_index(np.concatenate([shared, local], axis=1), total),

@@ -62,7 +62,7 @@ def varlen_plan(layout: Layout, kinds: tuple[Kind, ...]) -> VarlenPlan:
     if len(np.unique(layout.document[question])) < len(spans):
         raise ValueError("a document has no question")
     query_groups = {kind: tuple(_query_groups(kind, layout, real, question, len(spans))) for kind in set(kinds)}
-    return VarlenPlan(len(layout.document), kinds, tuple(query_groups[kind] for kind in kinds))
+    return VarlenPlan(layout.place(), kinds, tuple(query_groups[kind] for kind in kinds))
 
 
 def attend_varlen(qkv: Tensor, plan: VarlenPlan, pattern: Pattern) -> Tensor:

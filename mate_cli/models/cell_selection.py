@@ -10,6 +10,7 @@ from transformers import initialization as init
 
 from mate_cli.attention import Plan
 from mate_cli.models.configuration import MateConfig
+from mate_cli.models.dropout import FeatureDropout
 from mate_cli.models.model import MateModel, MatePreTrainedModel, mean_by_group
 
 
@@ -21,7 +22,7 @@ class MateForCellSelection(MatePreTrainedModel):
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
         self.tapas = MateModel(config)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = FeatureDropout(config.hidden_dropout_prob)
         self.output_weights = nn.Parameter(torch.empty(config.hidden_size))
         self.output_bias = nn.Parameter(torch.empty([]))
         self.post_init()
@@ -39,7 +40,7 @@ class MateForCellSelection(MatePreTrainedModel):
         Returns:
             ``[cells]``, at least fp32, also under autocast.
         """
-        states = self.dropout(self.tapas.encode(input_ids, token_types, positions, plan))
+        states = self.dropout(self.tapas.encode(input_ids, token_types, positions, plan), plan.place)
         # Few numbers: bf16 would lose digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))

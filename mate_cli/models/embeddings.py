@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mate_cli.models.configuration import MateConfig
+from mate_cli.models.dropout import FeatureDropout
 
 
 class Embeddings(nn.Module):
@@ -23,15 +24,15 @@ class Embeddings(nn.Module):
         for number, size in enumerate(self.type_vocab_sizes):
             setattr(self, f"token_type_embeddings_{number}", nn.Embedding(size, config.hidden_size))
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = FeatureDropout(config.hidden_dropout_prob)
 
-    def forward(self, input_ids_T: Tensor, token_types_T7: Tensor, positions_T: Tensor) -> Tensor:
+    def forward(self, input_ids_T: Tensor, token_types_T7: Tensor, positions_T: Tensor, place_T: Tensor) -> Tensor:
         """Map int64 indices to float ``[tokens, hidden]``; positions count from 0 in each cell."""
         states_TH = self.word_embeddings(input_ids_T) + self.position_embeddings(positions_T)
         for number, size in enumerate(self.type_vocab_sizes):
             table = getattr(self, f"token_type_embeddings_{number}")
             states_TH += table(token_types_T7[:, number].clamp(max=size - 1))
-        return self.dropout(self.LayerNorm(states_TH))
+        return self.dropout(self.LayerNorm(states_TH), place_T)
 
     def clamped(self, token_types_T7: Tensor) -> Tensor:
         """Count the indices beyond their table; an int64 scalar on the tensor's device."""

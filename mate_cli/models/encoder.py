@@ -12,6 +12,7 @@ from mate_cli.attention import Plan
 from mate_cli.attention.dropout import Dropout, draw_dropout
 from mate_cli.attention.recompute import recomputed
 from mate_cli.models.configuration import ACTIVATIONS, MateConfig
+from mate_cli.models.dropout import FeatureDropout
 from mate_cli.models.variants import VARIANTS
 
 
@@ -22,10 +23,10 @@ class DenseNorm(nn.Module):
         super().__init__()
         self.dense = nn.Linear(width, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = FeatureDropout(config.hidden_dropout_prob)
 
-    def forward(self, states: Tensor, residual_TH: Tensor) -> Tensor:
-        return self.LayerNorm(self.dropout(self.dense(states)) + residual_TH)
+    def forward(self, states: Tensor, residual_TH: Tensor, place_T: Tensor) -> Tensor:
+        return self.LayerNorm(self.dropout(self.dense(states), place_T) + residual_TH)
 
 
 class Attention(nn.Module):
@@ -34,8 +35,8 @@ class Attention(nn.Module):
         self.self = VARIANTS[config.heads].attention(config)
         self.output = DenseNorm(config.hidden_size, config)
 
-    def forward(self, states_TH: Tensor, plan: Plan, *dropout: Dropout) -> Tensor:
-        return self.output(self.self(states_TH, plan, *dropout), states_TH)
+    def forward(self, states_TH: Tensor, plan: Plan, place_T: Tensor, *dropout: Dropout) -> Tensor:
+        return self.output(self.self(states_TH, plan, *dropout), states_TH, place_T)
 
 
 class Intermediate(nn.Module):
@@ -57,9 +58,9 @@ class Layer(nn.Module):
         self.intermediate = Intermediate(config)
         self.output = DenseNorm(config.intermediate_size, config)
 
-    def forward(self, states_TH: Tensor, plan: Plan, *dropout: Dropout) -> Tensor:
-        states_TH = self.attention(states_TH, plan, *dropout)
-        return self.output(self.intermediate(states_TH), states_TH)
+    def forward(self, states_TH: Tensor, plan: Plan, place_T: Tensor, *dropout: Dropout) -> Tensor:
+        states_TH = self.attention(states_TH, plan, place_T, *dropout)
+        return self.output(self.intermediate(states_TH), states_TH, place_T)
 
 
 class Encoder(nn.Module):
@@ -90,21 +91,25 @@ class Encoder(nn.Module):
             states_TH = states_TH.to(torch.get_autocast_dtype(device))
         if self.memory is not None:
             states_TH = torch.cat([states_TH, self.memory(plan).to(states_TH.dtype)])
-        for layer, dropout in zip(self.layer, self._attention_dropout(states_TH), strict=True):
+        place_T = _with_memory(plan.place, len(states_TH) - tokens)
+        for layer, dropout in zip(self.layer, self._attention_dropout(plan.place), strict=True):
             if self.recompute:
-                states_TH = recomputed(layer, states_TH, plan, *dropout, draws=True)
+                states_TH = recomputed(layer, states_TH, plan, place_T, *dropout, draws=True)
             else:
-                states_TH = layer(states_TH, plan, *dropout)
+                states_TH = layer(states_TH, plan, place_T, *dropout)
         return states_TH[:tokens]
 
-    def _attention_dropout(self, states_TH: Tensor) -> list[tuple[Dropout, ...]]:
+    def _attention_dropout(self, place_T: Tensor) -> list[tuple[Dropout, ...]]:
         """Draw the attention dropout of each layer; none in evaluation mode."""
         layers = len(self.layer)
         if not (self.training and self._dropout):
             return [()] * layers
-        return [
-            (drawn,) for drawn in draw_dropout(self._dropout, layers, self._heads, len(states_TH), states_TH.device)
-        ]
+        return [(drawn,) for drawn in draw_dropout(self._dropout, layers, self._heads, place_T)]
+
+
+def _with_memory(place_T: Tensor, memory: int) -> Tensor:
+    """Append places of memory tokens, which no document has."""
+    return torch.cat([place_T, -2 - torch.arange(memory, dtype=place_T.dtype, device=place_T.device)])
 
 
 class Pooler(nn.Module):

@@ -63,7 +63,7 @@ class MateModel(MatePreTrainedModel):
             input_ids, positions: int64 ``[tokens]``.
             token_types: int64 ``[tokens, 7]``.
         """
-        return self.encoder(self.embeddings(input_ids, token_types, positions), plan)
+        return self.encoder(self.embeddings(input_ids, token_types, positions, plan.place), plan)
 
     def pool(self, states: Tensor, first: Tensor, text: Tensor) -> Tensor:
         """Pool each document's first state, or the mean state of its text, to float ``[documents, hidden]``.

@@ -17,6 +17,7 @@ from mate_cli.attention import Plan
 from mate_cli.config.choices import one_for_each
 from mate_cli.config.task import SPAN_HEADS
 from mate_cli.models.configuration import MateConfig
+from mate_cli.models.dropout import FeatureDropout
 from mate_cli.models.model import MateModel, MatePreTrainedModel
 
 
@@ -28,7 +29,7 @@ class MateForSpanReading(MatePreTrainedModel):
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
         self.tapas = MateModel(config)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = FeatureDropout(config.hidden_dropout_prob)
         self.spans = _HEADS[config.span_head](config)
         self.post_init()
 
@@ -41,7 +42,7 @@ class MateForSpanReading(MatePreTrainedModel):
         Returns:
             ``[L, T]``, at least fp32, also under autocast; any finite number where a span ends beyond the batch.
         """
-        return self.spans(self.dropout(self.tapas.encode(input_ids, token_types, positions, plan)))
+        return self.spans(self.dropout(self.tapas.encode(input_ids, token_types, positions, plan), plan.place))
 
 
 class LinearSpans(nn.Module):

@@ -14,6 +14,7 @@ from transformers import initialization as init
 
 from mate_cli.attention import Plan
 from mate_cli.models.configuration import MateConfig
+from mate_cli.models.dropout import FeatureDropout
 from mate_cli.models.model import MateModel, MatePreTrainedModel, mean_by_group
 
 
@@ -56,7 +57,7 @@ class MateForTableQuestionAnswering(MatePreTrainedModel):
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)
         self.tapas = MateModel(config)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = FeatureDropout(config.hidden_dropout_prob)
         self.output_weights = nn.Parameter(torch.empty(config.hidden_size))
         self.output_bias = nn.Parameter(torch.empty([]))
         self.column_output_weights = nn.Parameter(torch.empty(config.hidden_size))
@@ -75,11 +76,11 @@ class MateForTableQuestionAnswering(MatePreTrainedModel):
         # Few numbers: bf16 would lose digits and save no time.
         with torch.autocast(states.device.type, enabled=False):
             states = states.to(torch.promote_types(states.dtype, self.output_weights.dtype))
-            return self.score(states, self.tapas.pool(states, grid.first, grid.text), grid)
+            pooled = self.tapas.pool(states, grid.first, grid.text)
+            return self.score(self.dropout(states, plan.place), pooled, grid)
 
     def score(self, states: Tensor, pooled: Tensor, grid: Grid) -> TableLogits:
         """Apply the heads to ``states``, float ``[T, H]``, and ``pooled``, float ``[D, H]``."""
-        states = self.dropout(states)
         token_logits = (states @ self.output_weights + self.output_bias) / self.config.temperature
         column_logits = states @ self.column_output_weights + self.column_output_bias
         places = len(grid.column)

@@ -21,7 +21,6 @@ from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, w
 from mate_cli.models.configuration import read_config
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import ADDED_PARAMETERS
-from mate_cli.system.distribution import install_command
 from mate_cli.system.errors import UserError
 
 Model = TypeVar("Model", bound=MatePreTrainedModel)
@@ -49,19 +48,6 @@ class LoadReport:
             f"weights {self.source}: {len(self.matched)} tensors matched, {len(self.new)} new{new}, "
             f"{len(self.unused)} unused{unused}"
         )
-
-
-def package_folder(package: str) -> Path:
-    """Return the folder of weights and vocabulary in an installed package, without importing it.
-
-    Raises:
-        UserError: the package is not installed.
-    """
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        install = install_command("minilm")
-        raise UserError(f"the package {package} is not installed; install it with: {install}")
-    return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
 def hub_folder(hub_id: str) -> Path:

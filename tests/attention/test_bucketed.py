@@ -51,7 +51,7 @@ def results(qkv, weight, attention):
 def bucketed_results(batch, pattern, buckets, rate=0.0):
     """What `bucketed` and the reference under its masks give, output and gradient; with dropout if there is a rate."""
     torch.manual_seed(0)
-    drawn = draw_dropout(rate, 1, pattern.heads, len(batch.document), torch.device("cpu"))[0] if rate else None
+    drawn = draw_dropout(rate, 1, pattern.heads, batch.place())[0] if rate else None
     qkv = torch.randn(len(batch.document), 3 * pattern.heads * HEAD_DIM, dtype=torch.float64)
     weight = torch.randn(len(batch.document), pattern.heads * HEAD_DIM, dtype=torch.float64)
     plan = PatternPlanner(pattern.kinds, "bucketed", buckets=buckets)(batch)

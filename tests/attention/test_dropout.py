@@ -12,11 +12,13 @@ from mate_cli.attention import attend, build_plan
 from mate_cli.attention.dropout import Dropout, _attend_dropping, attend_dropping, draw_dropout, threefry, token_words
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout
 
-CPU = torch.device("cpu")
-
 
 def words(*numbers: int) -> torch.Tensor:
     return torch.from_numpy(np.array(numbers, np.uint32).view(np.int32).copy())
+
+
+def places(tokens: int) -> torch.Tensor:
+    return torch.arange(tokens, dtype=torch.int32)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_threefry_gives_the_known_answers_of_its_authors(
 def draws(rate: float, seed: int = 0, layers: int = 1) -> torch.Tensor:
     """1 where a pair is dropped, ``[layers, 8 heads, 512 queries, 512 keys]``."""
     torch.manual_seed(seed)
-    drawn = draw_dropout(rate, layers, 8, 512, CPU)
+    drawn = draw_dropout(rate, layers, 8, places(512))
     return torch.stack([(layer.kept(torch.float32) == 0).float() for layer in drawn])
 
 
@@ -81,7 +83,7 @@ def test_another_seed_or_layer_drops_others_and_the_same_seed_the_same() -> None
 
 
 def test_a_token_keeps_its_words_whatever_the_length_of_the_batch() -> None:
-    short, long = (token_words(words(3, 4), 2, 4, tokens) for tokens in (5, 9))
+    short, long = (token_words(words(3, 4), 2, 4, places(tokens)) for tokens in (5, 9))
     for some, more in zip(short, long, strict=True):
         assert torch.equal(some, more[..., :5])
 
@@ -94,7 +96,7 @@ def test_the_mean_over_many_draws_is_attention_without_dropout() -> None:
     qkv = torch.randn(tokens, 3 * pattern.heads * HEAD_DIM)
     exact = attend(qkv, plan, pattern)
     results = torch.stack(
-        [attend(qkv, plan, pattern, draw_dropout(0.3, 1, pattern.heads, tokens, CPU)[0]) for _ in range(400)]
+        [attend(qkv, plan, pattern, draw_dropout(0.3, 1, pattern.heads, plan.place)[0]) for _ in range(400)]
     )
     spread = results.std(0) / math.sqrt(len(results))
     real = torch.from_numpy(batch.document >= 0)
@@ -108,7 +110,7 @@ def test_dropping_equals_probabilities_times_factors() -> None:
     query, key, value = (torch.randn(2, 3, n, 8, dtype=torch.float64, requires_grad=True) for n in (5, 7, 7))
     mask = torch.rand(2, 1, 5, 7) > 0.3
     mask[..., 0] = True
-    heads = draw_dropout(0.4, 2, 3, 7, CPU)
+    heads = draw_dropout(0.4, 2, 3, places(7))
     dropout = Dropout(0.4, torch.stack([d.query[:, :5] for d in heads]), torch.stack([d.key for d in heads]))
     scores = (query @ key.mT / math.sqrt(8)).masked_fill(~mask, -torch.inf)
     expected = (scores.softmax(-1) * dropout.kept(torch.float64)) @ value
@@ -127,7 +129,7 @@ def test_dropping_equals_probabilities_times_factors() -> None:
 def test_dropping_keeps_no_probabilities_for_the_backward_pass() -> None:
     tokens = 64
     query = torch.randn(1, 2, tokens, 8, requires_grad=True)
-    dropout = draw_dropout(0.1, 1, 2, tokens, CPU)[0]
+    dropout = draw_dropout(0.1, 1, 2, places(tokens))[0]
     blocks = dropout._replace(query=dropout.query[None], key=dropout.key[None])
     largest = []
     for attend_somehow in (attend_dropping, _attend_dropping):

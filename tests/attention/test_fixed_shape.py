@@ -19,7 +19,7 @@ from mate_cli.attention import (
     attend,
     widest_shape,
 )
-from mate_cli.attention.blocks import window_needed
+from mate_cli.attention.blocks import windows_needed
 from mate_cli.attention.linformer import LinformerPlanner, attend_linformer
 from mate_cli.attention.table_etc import LABELS, TableEtcPlanner, attend_table_etc
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout
@@ -54,7 +54,7 @@ def filled(made, shape):
 def exact_shape(made):
     """The least that holds the documents."""
     own = [layout([one], [0]) for one in made]
-    windows = [max(window_needed(kind, one) for one in own) for kind in ("row", "column")]
+    windows = [max(int(windows_needed(kind, one)[0]) for one in own) for kind in ("row", "column")]
     return FixedShape(DOCUMENTS, TOKENS, max(int((one.segment == 0).sum()) for one in own), *windows)
 
 

@@ -22,7 +22,7 @@ def results(backend, batch, pattern, dtype, qkv, weight, rate=0.0):
     planner = PatternPlanner(pattern.kinds, backend, "cuda", low_precision=dtype != torch.float32, dropout=rate > 0)
     inputs = qkv.to("cuda", dtype).requires_grad_()
     torch.manual_seed(0)
-    dropout = draw_dropout(rate, 1, pattern.heads, len(qkv), inputs.device)[0] if rate else None
+    dropout = draw_dropout(rate, 1, pattern.heads, batch.place().to("cuda"))[0] if rate else None
     output = attend(inputs, planner(batch).to("cuda"), pattern, dropout)
     (gradient,) = torch.autograd.grad(output, inputs, weight.to("cuda", dtype))
     return output.detach().float(), gradient.float()

@@ -53,7 +53,7 @@ def run(batch, pattern, backend, head_dim, dtype=torch.float64, rate=0.0):
 
 def drawn(batch, pattern, rate):
     torch.manual_seed(1)
-    return draw_dropout(rate, 1, pattern.heads, len(batch.document), torch.device("cpu"))[0] if rate else None
+    return draw_dropout(rate, 1, pattern.heads, batch.place())[0] if rate else None
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1])

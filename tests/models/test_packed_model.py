@@ -8,6 +8,7 @@ import torch
 
 from mate_cli.attention import Layout, build_plan
 from mate_cli.models.cell_selection import MateForCellSelection
+from mate_cli.models.dropout import FeatureDropout
 from mate_cli.models.embeddings import Embeddings, reset_positions
 from mate_cli.models.model import MateModel, mean_by_group
 from mate_cli.models.span_reading import MateForSpanReading
@@ -63,8 +64,8 @@ def test_heads_drop_states_in_training_only(small_config, padded_tables, head):
         model = MateForSpanReading(small_config(hidden_dropout_prob=0.5))
         del inputs["cell"], inputs["cells"]
     for module in model.tapas.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0  # of the encoder: what is left is the head's
+        if isinstance(module, FeatureDropout):
+            module.rate = 0.0  # of the encoder: what is left is the head's
     expected = model.eval()(**inputs)
     torch.testing.assert_close(model(**inputs), expected, atol=0, rtol=0)
     assert not torch.allclose(model.train()(**inputs), expected)
@@ -163,7 +164,7 @@ def test_indices_beyond_a_table_take_its_last_row(small_config):
     types = torch.zeros(5, 7, dtype=torch.long)
     types[1, 2], types[2, 2], types[3, 1], types[4, 5] = 15, 300, 16, 99
     ids = torch.full((5,), 7)
-    states = embeddings(ids, types, torch.zeros(5, dtype=torch.long))
+    states = embeddings(ids, types, torch.zeros(5, dtype=torch.long), torch.arange(5, dtype=torch.int32))
     assert embeddings.clamped(types) == 3
     assert torch.equal(states[1], states[2])
     assert not torch.equal(states[0], states[1])

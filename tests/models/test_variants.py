@@ -19,7 +19,8 @@ from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
 from mate_cli.models.model import MateModel
 from mate_cli.models.variants import VARIANTS, make_planner
-from mate_cli.models.weights import load_model, load_weights, package_folder, save_model
+from mate_cli.models.weights import load_model, load_weights, save_model
+from mate_cli.system.distribution import package_folder
 from mate_cli.system.errors import UserError
 from mate_cli.training.starting_model import choose_attention
 
@@ -121,7 +122,8 @@ def test_text_only_has_no_type_embeddings_but_the_segments(small_config):
     types = torch.zeros(4, 7, dtype=torch.long)
     types[1, 1:] = torch.tensor([3, 5, 1, 2, 2, 7])
     types[2, 0], types[3, 2] = 1, 9999
-    states = embeddings(torch.full((4,), 7), types, torch.zeros(4, dtype=torch.long))
+    numbers = torch.arange(4)
+    states = embeddings(torch.full((4,), 7), types, 0 * numbers, numbers.int())
     assert torch.equal(states[0], states[1])
     assert torch.equal(states[0], states[3])
     assert not torch.equal(states[0], states[2])

@@ -27,9 +27,9 @@ from mate_cli.models.weights import (
     hub_folder,
     load_model,
     load_weights,
-    package_folder,
     save_model,
 )
+from mate_cli.system.distribution import package_folder
 from mate_cli.system.errors import UserError
 
 SIZES = {
@@ -165,7 +165,10 @@ def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     message = message_of(hub_folder, "someone/bert-small")
     assert "someone/bert-small" in message
-    assert "those that are here: backbone=minilm; others: backbone=folder backbone.path=DIR" in message
+    assert (
+        "those that are here: backbone=mate_minilm, backbone=minilm; others: backbone=folder backbone.path=DIR"
+        in message
+    )
     cached = tmp_path / "models--someone--bert-small"
     BertModel(BertConfig(**SIZES)).save_pretrained(cached / "snapshots" / "0123abcd")
     (cached / "refs").mkdir()
@@ -175,7 +178,7 @@ def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch):
     (cached / "model.safetensors").touch()
     (tmp_path / "models--google--tapas-mini" / "refs").mkdir()
     (tmp_path / "models--google--tapas-mini" / "refs" / "main").write_text("0123")
-    assert backbones_at_hand() == ["minilm", "tapas_mini"]
+    assert backbones_at_hand() == ["mate_minilm", "minilm", "tapas_mini"]
     assert str(loaded(folder)[1]).startswith("weights someone/bert-small: 39 tensors matched")
 
 

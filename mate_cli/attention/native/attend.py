@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mate_cli.attention.counting import is_counting
 from mate_cli.attention.dropout import Dropout
 from mate_cli.attention.kernel import at_least_float
 from mate_cli.attention.native.build import STORAGE, Library, library
@@ -99,6 +100,8 @@ class _Kernel:
 
     def call(self, function: str, qkv: Tensor, *others: Tensor) -> None:
         """Call a function of the library; the tensors are contiguous."""
+        if is_counting():
+            return
         groups = [_structure(plan, heads) for plan, heads in self._groups()]
         array = (_KernelGroup * len(groups))(*groups)
         batch = _KernelBatch(

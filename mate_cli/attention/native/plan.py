@@ -61,7 +61,7 @@ def native_plan(layout: Layout, kinds: tuple[Kind, ...]) -> NativePlan:
     spans = layout.spans()
     groups = {kind: _group(kind, layout, spans) for kind in set(kinds)}
     padding = _int32(np.flatnonzero(layout.document < 0))
-    return NativePlan(len(layout.document), kinds, tuple(groups[kind] for kind in kinds), padding)
+    return NativePlan(layout.place(), kinds, tuple(groups[kind] for kind in kinds), padding)
 
 
 def _group(kind: Kind, layout: Layout, spans: np.ndarray) -> NativeGroup:
