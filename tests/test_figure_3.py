@@ -11,7 +11,7 @@ from mate_cli.encoding.encode import encode
 from mate_cli.encoding.expansion import SentenceRanker, expand
 from mate_cli.encoding.features import EncodingOptions, Features
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.models.weights import package_folder
+from mate_cli.system.distribution import package_folder
 from mate_cli.tables.answer_match import AnswerFinder
 from mate_cli.tables.reading import reading_example, reading_text
 from mate_cli.tables.table import Cell, Example, Table

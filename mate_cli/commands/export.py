@@ -21,5 +21,5 @@ def run(config: ExportConfig) -> None:
     if folder.best_model == folder.path:
         raise UserError(f"run={config.run} is an export already; copy the folder")
     check_target(to, config.overwrite)
-    export_run(folder, trained, to, model_card(folder, trained))
+    export_run(folder, trained, to, model_card(folder, trained), config.dtype)
     print(f"{to}: {', '.join(sorted(path.name for path in to.iterdir()))}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mate_cli.config.inference import PredictConfig
+from mate_cli.system.distribution import RELEASED, package_folder, released_model
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Example
@@ -29,6 +30,8 @@ def run(config: PredictConfig) -> None:
 
     record = _answer(config, example, model)
     record["warnings"] = [*warnings, *record["warnings"]]
+    if config.run is None and config.selector is None:
+        record["model"] = released_model()
     if config.output == "json":
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
@@ -36,6 +39,8 @@ def run(config: PredictConfig) -> None:
     console.print(config.question, style="bold", markup=False, highlight=False)
     console.print(marked_table(example.table, record["cells"], console.width))
     console.print(answer_line(record), markup=False, highlight=False)
+    if "model" in record:
+        console.print(f"model: {record['model']}, as no run is named", markup=False, highlight=False)
     for line in record["warnings"]:
         print(f"warning: {line}", file=sys.stderr)
 
@@ -69,11 +74,10 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
     """Open the run that answers, or the two stages that answer together."""
     from mate_cli.inference.stages import open_pipeline, open_stage
 
-    if config.run is None:
-        assert config.selector is not None
+    if config.selector is not None:
         assert config.reader is not None
         return open_pipeline(config.selector, config.reader, config.paths, (), config.max_tokens)
-    stage = open_stage("run", config.run, config.paths, config.max_tokens)
+    stage = open_stage("run", config.run or str(package_folder(RELEASED)), config.paths, config.max_tokens)
     if config.before and not stage.config.task.traits.converses:
         raise UserError(f"before: run={config.run} was not trained on conversations; name a run of task=sqa")
     return stage

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from mate_cli.config.train import TrainConfig
+from mate_cli.system.errors import UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.system.memory import keep_freed_memory
 from mate_cli.system.ranks import is_first_rank
@@ -19,6 +20,9 @@ def run(config: TrainConfig) -> None:
         from mate_cli.reporting.question_sources import show_question_sources
         from mate_cli.training.fit import train
 
+    if config.dry_run:
+        _show_memory(config)
+        return
     keep_freed_memory()
     console, split = Console(soft_wrap=True, quiet=not is_first_rank()), config.task.report_split
     show_question_sources(config.task, config.data_dir, config.paths, console)
@@ -39,6 +43,24 @@ def run(config: TrainConfig) -> None:
     else:
         command = kind_of(config.task).next_command.format(run=folder.path)
         console.print(f"next: {command}", highlight=False, markup=False)
+
+
+def _show_memory(config: TrainConfig) -> None:
+    """Print what a training would take of a device.
+
+    Raises:
+        UserError: it does not fit.
+    """
+    from mate_cli.reporting.memory import memory_lines, memory_table
+    from mate_cli.training.dry_run import plan_memory
+
+    console = Console(soft_wrap=True)
+    plan = plan_memory(config, console)
+    console.print(memory_table(plan))
+    for line in memory_lines(plan):
+        console.print(line, highlight=False, markup=False)
+    if plan.refusal is not None:
+        raise UserError(f"refused: {plan.refusal}")
 
 
 def _remedy(config: TrainConfig) -> str:

@@ -23,6 +23,7 @@ class ExportConfig:
     run: str = key(MISSING, "run folder", text=True, reads="run")
     to: str = key(MISSING, "folder to write", text=True)
     overwrite: bool = key(False, "replace the files of an export that stands there")
+    dtype: str = key("float32", "numbers of the weights; float16: half the size", choices=("float32", "float16"))
 
 
 @dataclass

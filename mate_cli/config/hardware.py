@@ -11,6 +11,7 @@ from mate_cli.config.rules import key
 ACCELERATORS = ("auto", "cpu", "gpu", "tpu", "xla_cpu")
 PRECISIONS = ("auto", "32", "bf16-mixed")
 STRATEGIES = ("auto", "ddp", "fsdp")
+_PREDICTED = 4  # where the micro-batch of training follows from memory
 
 
 @dataclass
@@ -23,12 +24,26 @@ class HardwareConfig:
     nodes: int = key(1, "machines", low=1)
     precision: str = key("auto", "arithmetic of the model; auto: bf16-mixed where it pays", choices=PRECISIONS)
     strategy: str = key("auto", "each device a whole model (auto, ddp) or a share of it (fsdp)", choices=STRATEGIES)
-    micro_batch: int = key(MISSING, "examples per device and pass; the rest of the batch is accumulated", low=1)
-    recompute: bool = key(False, "keep no layer's insides for the backward pass: less memory, a third more work")
+    memory: float | None = key(None, "GiB of a device; null: a GPU says it itself, others are not checked", above=0)
+    micro_batch: int | None = key(
+        None, "examples per device and pass; the rest of the batch is accumulated; null: as many as fit memory", low=1
+    )
+    recompute: bool | None = key(
+        None,
+        "keep no layer's insides for the backward pass: less memory, a third more work; null: if nothing else fits",
+    )
     workers: int | None = key(None, "processes that load data; null: by the number of cores", low=0)
 
     def problems(self) -> list[str]:
-        """Return a line for what PyTorch does on processors and GPUs alone, asked of another device."""
+        """Return lines for what PyTorch does on processors and GPUs alone, and for a size that nothing tells."""
+        problems = []
         if self.accelerator in ("tpu", "xla_cpu") and self.strategy == "fsdp":
-            return ["strategy=fsdp is for processors and GPUs; leave it out on XLA devices"]
-        return []
+            problems.append("strategy=fsdp is for processors and GPUs; leave it out on XLA devices")
+        if self.micro_batch is None and self.memory is None:
+            problems.append("micro_batch is missing: set it, or memory, from which it follows")
+        return problems
+
+    @property
+    def prediction_batch(self) -> int:
+        """Examples that predictions take at a time; without a backward pass some fit any device."""
+        return self.micro_batch or _PREDICTED

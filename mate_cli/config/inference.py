@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 from omegaconf import MISSING
 
@@ -11,6 +12,7 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key, none_given, several_given
 from mate_cli.config.runs import OUTPUTS
 from mate_cli.config.task import EXPANSIONS, SPLITS
+from mate_cli.system.distribution import RELEASED
 
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
 
@@ -86,7 +88,10 @@ class PredictConfig:
     """Answer a question on a table of your own."""
 
     run: str | None = key(
-        None, "run folder: the answer is a cell, cells and an operator, or a label", text=True, reads="run"
+        None,
+        "run folder: the answer is a cell, cells and an operator, or a label; null: the released model, if installed",
+        text=True,
+        reads="run",
     )
     selector: str | None = key(None, "stage 1: run folder of a cell selector", text=True, reads="run")
     reader: str | None = key(
@@ -113,8 +118,8 @@ class PredictConfig:
     output: str = key("rich", "a marked table, or JSON", choices=OUTPUTS)
 
     def missing(self) -> list[str]:
-        """A line where no run is named."""
-        return none_given(self, PREDICTING)
+        """A line where no run is named and no released model installed."""
+        return [] if find_spec(RELEASED) else none_given(self, PREDICTING)
 
     def problems(self) -> list[str]:
         """One run, or one of each stage."""

@@ -64,6 +64,7 @@ class TrainConfig:
         "continue the run of that name, or with these settings, from its last checkpoint; an error if there is none",
     )
     overwrite: bool = key(False, "replace the run of that name")
+    dry_run: bool = key(False, "train nothing: count the memory of a device and say what fits, for any hardware")
     seed: int = key(0, "seed of everything random", low=0, high=2**32 - 1)
 
     def problems(self) -> list[str]:

@@ -15,7 +15,7 @@ from mate_cli.encoding.features import TOKEN_TYPES
 
 _PAD = 0  # in every BERT vocabulary
 _TOKEN_TENSORS = ("input_ids", "token_types", "positions", "document", "cell", "header", "characters")
-_EXAMPLE_TENSORS = ("label", "answer_value", "answer_span", "first")
+_EXAMPLE_TENSORS = ("label", "operator", "answer_value", "answer_span", "first")
 _CELL_TENSORS = ("cell_document", "cell_row", "cell_column", "cell_header", "is_candidate", "cell_value")
 _HEADER_TENSORS = ("header_document",)
 _MASKED_TENSORS = ("masked", "target")
@@ -37,8 +37,8 @@ class Batch:
         is_candidate: bool ``[cells]``.
         cell_value: float32 ``[cells]``, the cell's number; NaN if it has none.
         answer_value: float32 ``[examples]``, the answer as a number; NaN if it is not one, or unknown.
-        label: int64 ``[examples]``, of statements 1 entailed, 0 refuted; of questions the operator's place in
-            ``tables.aggregation.OPERATORS``; -1 if unknown.
+        label: int64 ``[examples]``, of statements: 1 entailed, 0 refuted; -1 if unknown.
+        operator: int64 ``[examples]``, of questions: place in ``tables.aggregation.OPERATORS``; -1 if unknown.
         first: int64 ``[examples]``, first token of each example.
         answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 if unknown.
         characters: int64 ``[tokens, 2]``, characters of each token's word in the text of its cell; ``[0, 2]`` for rows
@@ -65,6 +65,7 @@ class Batch:
     cell_value: Tensor
     answer_value: Tensor
     label: Tensor
+    operator: Tensor
     first: Tensor
     answer_span: Tensor
     characters: Tensor
@@ -88,7 +89,7 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = True) -> Self:
         """Move the batch to a device."""
-        moved: dict[str, Any] = {name: value.to(device, non_blocking=non_blocking) for name, value in self._tensors()}
+        moved: dict[str, Any] = {name: value.to(device, non_blocking=non_blocking) for name, value in self.tensors()}
         return replace(self, plan=self.plan.to(device), **moved)
 
     def on_host(self) -> Self:
@@ -96,7 +97,7 @@ class Batch:
 
         Scores of a batch with filler are longer than this batch: ignore their ends.
         """
-        host: dict[str, Any] = {name: value.cpu() for name, value in self._tensors()}
+        host: dict[str, Any] = {name: value.cpu() for name, value in self.tensors()}
         lengths = dict.fromkeys(_EXAMPLE_TENSORS, len(self.ids)) | dict.fromkeys(_MASKED_TENSORS, self.num_masked)
         for document, names in (
             ("document", _TOKEN_TENSORS),
@@ -108,10 +109,11 @@ class Batch:
 
     def pin_memory(self) -> Self:
         """Copy the batch to page-locked memory; called by the data loader."""
-        pinned: dict[str, Any] = {name: value.pin_memory() for name, value in self._tensors()}
+        pinned: dict[str, Any] = {name: value.pin_memory() for name, value in self.tensors()}
         return replace(self, plan=self.plan.pin_memory(), **pinned)
 
-    def _tensors(self) -> list[tuple[str, Tensor]]:
+    def tensors(self) -> list[tuple[str, Tensor]]:
+        """List its tensors by name, without those of the plan."""
         values = [(field.name, getattr(self, field.name)) for field in fields(self)]
         return [(name, value) for name, value in values if isinstance(value, Tensor)]
 
@@ -168,6 +170,7 @@ class Collator:
             cell_value=torch.from_numpy(_joined(rows, "cell_value").astype(np.float32)),
             answer_value=torch.tensor([float(row["answer_value"]) for row in rows]),
             label=torch.tensor([int(row["label"]) for row in rows]),
+            operator=torch.tensor([int(row["operator"]) for row in rows]),
             first=torch.from_numpy(starts),
             answer_span=torch.from_numpy(_answer_spans(rows, starts)),
             characters=torch.from_numpy(_characters(rows)),

@@ -78,7 +78,8 @@ def row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
         "candidate_columns": [column for _, column in example.candidates],
         "has_candidate": bool(features.labels.any()),
         "answer_value": math.nan if example.value is None else example.value,
-        "label": _label(example),
+        "label": -1 if example.label is None else example.label,
+        "operator": -1 if example.operator is None else OPERATORS.index(operator_named(example.operator)),
         "length": len(features),
         "cell_value": features.cell_value,
     } | {name: getattr(features, name) for name in ARRAYS}
@@ -92,13 +93,6 @@ def row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
         "char_start": features.characters[:, 0],
         "char_end": features.characters[:, 1],
     }
-
-
-def _label(example: Example) -> int:
-    """Return the class of an example: of a statement, or the operator's place in ``OPERATORS``; -1 if unknown."""
-    if example.operator is not None:
-        return OPERATORS.index(operator_named(example.operator))
-    return -1 if example.label is None else example.label
 
 
 def _table_texts(examples: Sequence[Example], options: EncodingOptions) -> list[list[str]]:

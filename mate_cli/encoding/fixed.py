@@ -22,7 +22,7 @@ from mate_cli.encoding.batch import Batch, Collator, layout_of
 from mate_cli.encoding.features import ARRAYS
 
 _CELL_FILLERS = {"cell_row": -1, "cell_column": -1, "is_candidate": 0, "cell_value": torch.nan}
-_DOCUMENT_FILLERS = {"label": -1, "answer_value": torch.nan, "answer_span": -1, "first": 0}
+_DOCUMENT_FILLERS = {"label": -1, "operator": -1, "answer_value": torch.nan, "answer_span": -1, "first": 0}
 
 
 class FixedCollator(Collator):
@@ -73,7 +73,7 @@ class FixedCollator(Collator):
 
 def _empty_like(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of the same columns without tokens, cells, answers and labels."""
-    plain = {"id": "", "label": -1, "answer_value": np.nan, "texts": (), "answers": ()}
+    plain = {"id": "", "label": -1, "operator": -1, "answer_value": np.nan, "texts": (), "answers": ()}
     plain |= {"span_first": -1, "span_last": -1}
     return {name: plain.get(name, np.zeros(0, np.int64)) for name in row}
 

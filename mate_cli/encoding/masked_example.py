@@ -77,6 +77,7 @@ def masked_row(
         "masked": order,
         "target": ids[order],
         "label": -1,
+        "operator": -1,
         "answer_value": math.nan,
         "cell_value": np.full(cells, np.nan, dtype=np.float32),
     }

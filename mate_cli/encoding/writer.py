@@ -34,6 +34,7 @@ SCHEMA = pa.schema(
         ("has_candidate", pa.bool_()),
         ("answer_value", pa.float32()),
         ("label", pa.int8()),
+        ("operator", pa.int8()),
         ("length", pa.int32()),
         ("cell_value", pa.list_(pa.float32())),
         *((name, pa.list_(pa.uint8() if name in _SMALL else pa.int32())) for name in ARRAYS),

@@ -32,14 +32,14 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
             "this model was trained on the generated sample and knows only that; "
             "mate train task=own data_dir=FOLDER trains on your questions"
         )
-    probability = _probability(record)
+    probability = answer_probability(record)
     if probability is not None and probability < (_LIKELY_VERDICT if "probability" in record else _LIKELY):
         doubts.append(f"low probability ({probability:.2f}): the answer may well be wrong")
     computation = _computation_doubt(trained, record)
     return doubts if computation is None else [*doubts, computation]
 
 
-def _probability(record: Mapping[str, Any]) -> float | None:
+def answer_probability(record: Mapping[str, Any]) -> float | None:
     """Of the answer: of its cell and span, of its least likely cell and its operator, or of its label."""
     if "probability" in record:
         return float(record["probability"])

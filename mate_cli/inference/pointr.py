@@ -102,7 +102,7 @@ def read_examples(
         raise UserError(f"{folder.path} is a run of task={config.task.name}; name the run of a reader")
     predictor = Predictor(folder, config, hardware)
     rows = _EncodedRows(examples, CellTokenizer(folder.best_model), predictor.options)
-    loader = DataLoader(rows, batch_size=hardware.micro_batch, collate_fn=predictor.collator)
+    loader = DataLoader(rows, batch_size=hardware.prediction_batch, collate_fn=predictor.collator)
     spans = {p.id: p for p in predictor.predict(loader) if isinstance(p, SpanPrediction)}
     if left_out := len(examples) - len(spans):
         console.print(f"{left_out} of {len(examples)} questions are too long for the reader; they have no answer")

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from mate_cli.attention import widest_shape
+from mate_cli.attention import FixedShape, widest_shape
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Batch
@@ -24,6 +24,8 @@ from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for, inference_backend, most_masked
 from mate_cli.training.devices import loader_workers, resolve_devices
 from mate_cli.training.loader import batch_loader
+from mate_cli.training.sampler import shares_by_class
+from mate_cli.training.shapes import ShapedRows, needs_of, shape_numbers
 from mate_cli.training.splits import encoding_options
 
 
@@ -31,9 +33,11 @@ class Predictor:
     """A run's best model on one device, with the encoding and batching of its inputs.
 
     Args:
-        one_shape: give all batches one shape on XLA devices, which compile a program for each shape.
+        fixed_shapes: give batches the shapes of the training on XLA devices, which compile a program for each shape;
+            examples that none of them holds get the widest one.
 
     Attributes:
+        shapes: of batches, from short to long; empty if they follow from the examples.
         options: the encoding; collator: makes batches of encoded rows.
 
     Raises:
@@ -41,7 +45,7 @@ class Predictor:
     """
 
     def __init__(
-        self, folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, one_shape: bool = True
+        self, folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, fixed_shapes: bool = True
     ) -> None:
         if not folder.best_model.is_dir():
             state = folder.status().get("state", "not started")
@@ -50,14 +54,15 @@ class Predictor:
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
         self.task, self.model = task, model
         self.options = encoding_options(config, task, model.config)
-        is_fixed = one_shape and self.devices.device_type == "xla"
+        is_fixed = fixed_shapes and self.devices.device_type == "xla"
+        self.shapes = self._shapes() if is_fixed else ()
         self.collator = collator_for(
             model.config,
             config.model,
             inference_backend(config.model),
             self.devices.device_type,
             self.devices.low_precision,
-            widest_shape(hardware.micro_batch, self.options.max_tokens) if is_fixed else None,
+            self.shapes,
             most_masked(config.task, self.options.max_tokens),
         )
 
@@ -73,9 +78,22 @@ class Predictor:
         return predictions
 
     def predict_rows(self, rows: Any) -> list[Prediction]:
-        """Predict encoded rows, with the micro-batch of the hardware profile."""
-        workers = loader_workers(self.hardware)
-        return self.predict(batch_loader(rows, self.collator, workers, batch_size=self.hardware.micro_batch))
+        """Predict encoded rows, in order, with the micro-batch of the hardware profile."""
+        batch, workers = self.hardware.prediction_batch, loader_workers(self.hardware)
+        if len(self.shapes) < 2:
+            return self.predict(batch_loader(rows, self.collator, workers, batch_size=batch))
+        drawn = shares_by_class(shape_numbers(needs_of(rows), self.shapes), batch, rank=0, world_size=1)
+        loader = batch_loader(ShapedRows(rows), self.collator, workers, sampler=drawn, batch_size=batch)
+        by_shape = self.predict(loader)
+        in_order = sorted(zip(drawn, by_shape, strict=True), key=lambda pair: pair[0][0])
+        return [prediction for _, prediction in in_order]
+
+    def _shapes(self) -> tuple[FixedShape, ...]:
+        """The shapes of the training, with the micro-batch of this hardware, and the widest one."""
+        documents, max_tokens = self.hardware.prediction_batch, self.options.max_tokens
+        recorded = [FixedShape(**shape) for shape in self.folder.status().get("shapes", [])]
+        shapes = [replace(shape, documents=documents) for shape in recorded if shape.tokens <= max_tokens]
+        return tuple(dict.fromkeys([*shapes, widest_shape(documents, max_tokens)]))
 
 
 class Answerer(Predictor):
@@ -86,7 +104,7 @@ class Answerer(Predictor):
     """
 
     def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
-        super().__init__(folder, trained, hardware, one_shape=False)
+        super().__init__(folder, trained, hardware, fixed_shapes=False)
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
         self.tokenizer.check_fits(self.model.config.vocab_size)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.reproduction.ledger import Ledger
-from mate_cli.reproduction.price import SHARE_OF_PEAK, device_peaks, example_flops
+from mate_cli.reproduction.memory import planned_way
+from mate_cli.reproduction.price import RECOMPUTE, SHARE_OF_PEAK, device_peaks, example_flops
 from mate_cli.reproduction.steps import Step, Training
 from mate_cli.system.errors import UserError
 from mate_cli.tables.formats import FORMATS
@@ -48,12 +49,9 @@ def estimate(step: Step, ledger: Ledger) -> Estimate:
     like = ledger.like(step)
     if like is not None:
         return Estimate(like.status.get("seconds"), like.flops)
-    config = ledger.training_config(step)
-    first = step
-    while first.parent is not None:
-        first = first.parent
+    config = ledger.sized_config(step)
     try:
-        flops = _most_flops(config, ledger.training_config(first))
+        flops = _most_flops(config)
         if flops is None:
             return Estimate()
         for device, number, peak in device_peaks(config.hardware):
@@ -65,11 +63,8 @@ def estimate(step: Step, ledger: Ledger) -> Estimate:
     return Estimate(_cpu_rate(devices.precision) * flops if on_cpu else None, flops, at_most=True)
 
 
-def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
+def _most_flops(config: TrainConfig) -> float | None:
     """Return the FLOPs of a training on inputs of full length; None if the number of examples is unknown.
-
-    Args:
-        first: first training of the chain, whose backbone is the encoder of all.
 
     Raises:
         UserError: the size of the encoder is unknown.
@@ -81,8 +76,10 @@ def _most_flops(config: TrainConfig, first: TrainConfig) -> float | None:
         if questions is None:
             return None
         steps = math.ceil((schedule.epochs or 0) * questions / schedule.batch)
-    _, encoder = encoding_model(first.backbone, config.model, schedule.max_tokens)
-    return example_flops(encoder, config.model, schedule.max_tokens) * steps * schedule.batch
+    _, encoder = encoding_model(config.backbone, config.model, schedule.max_tokens)
+    way = planned_way(config).way
+    again = RECOMPUTE if way is not None and way.recompute else 1
+    return again * example_flops(encoder, config.model, schedule.max_tokens) * steps * schedule.batch
 
 
 @cache

@@ -126,6 +126,13 @@ class Ledger:
         data_dir = self.data_dir(data_key(config.task.format))
         return settle_schedule(replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir))
 
+    def sized_config(self, training: Chain) -> TrainConfig:
+        """Return the configuration of a training with the backbone of its chain's first one, the encoder of all."""
+        first = training
+        while first.parent is not None:
+            first = first.parent
+        return replace(self.training_config(training), backbone=self.training_config(first).backbone)
+
     def data_dir(self, key: str) -> str | None:
         """Return the folder ``data.KEY``, else the sample's with ``schedule=smoke``, else None."""
         given: str | None = getattr(self.config.data, key)

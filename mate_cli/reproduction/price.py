@@ -17,11 +17,15 @@ from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.model import ModelConfig
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
+from mate_cli.training.devices import GPUS_OF_A_MACHINE
 from mate_cli.training.starting_model import choose_attention
 
 # An assumption. The times that the paper states (appendix) come to 23% to 51% of the peak of its 32 TPU v3 cores.
 SHARE_OF_PEAK = 0.3
-_GPUS, _GPUS_OF_A_MACHINE = ("A100", "H100"), 8
+RECOMPUTE = 4 / 3
+"""Work of a step that computes its layers again for the backward pass: one forward pass more, a third."""
+
+_GPUS = ("A100", "H100")
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def device_peaks(hardware: HardwareConfig) -> Sequence[tuple[str, int, float]]:
     Empty for processors, which have no data sheet here.
     """
     if hardware.accelerator == "gpu":
-        number = (hardware.devices or _GPUS_OF_A_MACHINE) * hardware.nodes
+        number = (hardware.devices or GPUS_OF_A_MACHINE) * hardware.nodes
         return [(gpu, number, number * PEAKS[gpu, "bf16"]) for gpu in _GPUS]
     if hardware.accelerator == "tpu":
         chip, number = f"TPU {hardware.name.split('_')[1]}", (hardware.devices or 1) * hardware.nodes

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.reproduction.ledger import Chain, Ledger, data_key
+from mate_cli.reproduction.memory import planned_way
 from mate_cli.runs.folder import read_record
 from mate_cli.runs.parent import weights_hash
 
@@ -77,7 +78,7 @@ class Training(Chain, Step):
             return f"data.{data_key(config.task.format)} is not set"
         if ledger.lacks_parent(self):
             return f"{config.ablation.name} changes the pre-training; leave out pretrain=false"
-        return super().hindrance(ledger)
+        return super().hindrance(ledger) or planned_way(ledger.sized_config(self)).refusal
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,20 @@ from mate_cli.runs.data import folder_hash
 Settings = dict[str, Any]
 """Dotted key -> value. ``schedule.lr`` is ``lr`` of the schedule in use."""
 
-_NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite")
+_NOT_HASHED = ("paths", "logger", "resume", "name", "overwrite", "dry_run")
 _NEVER = (
-    *("name", "resume", "overwrite", "paths", "logger", "hardware", "ablation", "data_dir", "schedule.save_every"),
+    *(
+        "name",
+        "resume",
+        "overwrite",
+        "dry_run",
+        "paths",
+        "logger",
+        "hardware",
+        "ablation",
+        "data_dir",
+        "schedule.save_every",
+    ),
     *("task.name", "task.report_split", "task.default_schedule", "task.schedules"),
     *("model.name", "backbone.name", "backbone.path"),
 )

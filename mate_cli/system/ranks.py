@@ -16,3 +16,8 @@ def is_first_rank() -> bool:
     if "LOCAL_RANK" in os.environ or "NODE_RANK" in os.environ:
         return all(os.environ.get(name, "0") == "0" for name in ("NODE_RANK", "LOCAL_RANK"))
     return os.environ.get("SLURM_PROCID", "0") == "0"
+
+
+def is_first_on_host() -> bool:
+    """Return True for the process that a scheduler or a user started on this machine, not one that it started."""
+    return os.environ.get("LOCAL_RANK", "0") == "0"

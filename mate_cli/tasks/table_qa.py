@@ -95,10 +95,10 @@ class TableQA(Task):
             return selection
         probability = cell_probabilities(logits, batch)
         expected = expected_result(logits.operators, probability, batch.cell_value, batch.cell_document)
-        is_known = batch.label >= 0
+        is_known = batch.operator >= 0
         computes = self.weak.computes(logits.operators, batch.answer_value, has_cells) & ~is_known
         weak = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
-        losses = torch.where(is_known, known_operator_losses(logits.operators, batch.label), weak)
+        losses = torch.where(is_known, known_operator_losses(logits.operators, batch.operator), weak)
         return torch.where(computes | has_cells, losses + torch.where(computes, 0.0, selection), 0.0)
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:

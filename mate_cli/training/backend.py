@@ -1,15 +1,14 @@
-"""The attention backend of a run, and its batches; on XLA devices, the one shape of all batches."""
+"""The attention backend of a run, and its batches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from mate_cli.attention import BACKENDS, Buckets, FixedShape, Layout, widest_shape
+from mate_cli.attention import BACKENDS, Buckets, FixedShape, Layout
 from mate_cli.attention.autotune import Trial, autotune
-from mate_cli.attention.blocks import BLOCK, window_needed
 from mate_cli.config.model import ModelConfig
 from mate_cli.config.paths import cache_folder
 from mate_cli.config.task import TaskConfig, active_schedule
@@ -20,8 +19,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.variants import make_planner
 from mate_cli.system.errors import UserError
 from mate_cli.training.devices import Devices
-
-_LAYOUT = ["input_ids", "row", "column", "segment"]
+from mate_cli.training.shapes import ShapesCollator
 
 
 def check_dropout(config: TrainConfig) -> None:
@@ -47,7 +45,7 @@ def inference_backend(config: ModelConfig) -> str:
     return "bucketed" if config.attention.backend == "bucketed" else "auto"
 
 
-def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: Devices) -> str:
+def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: Devices, micro_batch: int) -> str:
     """The fastest backend in a trial on the first encoded ``rows``; remembered in the cache folder."""
     head_dim = model.hidden_size // model.num_attention_heads
     dtype = torch.bfloat16 if devices.low_precision else torch.float32
@@ -55,7 +53,7 @@ def tuned_backend(config: TrainConfig, model: MateConfig, rows: Any, devices: De
     dropout = model.attention_probs_dropout_prob
     return autotune(
         Trial(
-            typical_layout(rows, config.hardware.micro_batch),
+            typical_layout(rows, micro_batch),
             model.pattern(),
             head_dim,
             dtype,
@@ -77,44 +75,21 @@ def collator_for(
     backend: str,
     device: str,
     low_precision: bool = False,
-    shape: FixedShape | None = None,
+    shapes: Sequence[FixedShape] = (),
     masked: int = 0,
 ) -> Collator:
     """Return the collator that makes batches for a model, with its attention plans.
 
     Args:
         backend: ``autotune`` means ``auto`` here; ``tuned_backend`` does the trial.
-        shape: of all batches, on devices that need a fixed shape; masked: most masked tokens of a document then.
+        shapes: of batches, on devices that need fixed ones; masked: most masked tokens of a document then.
     """
     buckets = Buckets(config.bucketed.global_size, config.bucketed.radius)
     backend, dropout = "auto" if backend == "autotune" else backend, model.attention_probs_dropout_prob > 0
     planner = make_planner(model, backend, device, buckets, low_precision, dropout)
-    return Collator(planner) if shape is None else FixedCollator(planner, shape, masked)
+    return ShapesCollator(FixedCollator(planner, shape, masked) for shape in shapes) if shapes else Collator(planner)
 
 
 def most_masked(task: TaskConfig, max_tokens: int) -> int:
     """The most masked tokens of an example."""
     return max(1, round(task.masking.share * max_tokens)) if task.traits.learns_from_corpus else 0
-
-
-def shape_of(rows: Any, documents: int, max_tokens: int) -> FixedShape:
-    """The smallest shape that fits any micro-batch of the encoded rows; the widest shape for a stream.
-
-    Args:
-        rows: sets of encoded rows; documents: examples of a micro-batch; max_tokens: of an encoded example.
-    """
-    if not all(hasattr(split, "select_columns") for split in rows):
-        return widest_shape(documents, max_tokens)
-    needs = [_need(row) for split in rows for row in split.select_columns(_LAYOUT)]
-    tokens, question, *windows = map(max, zip(*needs, strict=True))
-    return FixedShape(documents, min(max_tokens, _rounded(tokens)), _rounded(question), *windows)
-
-
-def _need(row: Mapping[str, Any]) -> tuple[int, int, int, int]:
-    layout = layout_of([row])
-    question = int((layout.segment == 0).sum())
-    return len(layout.document), question, window_needed("row", layout), window_needed("column", layout)
-
-
-def _rounded(tokens: int) -> int:
-    return -(-tokens // BLOCK) * BLOCK

@@ -140,9 +140,11 @@ class Interruption(Callback):
                 self._previous[number] = signal.signal(number, self._request)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        if ends_step(trainer) and trainer.strategy.reduce_boolean_decision(self.requested, all=False):
+        is_wanted = trainer.strategy.reduce_boolean_decision
+        if ends_step(trainer) and is_wanted(self.requested, all=False):
             self.checkpoints.save_last(trainer)
-            raise TrainingInterrupted(trainer.global_step, self.preempted)
+            # All ranks end alike, so that a scheduler starts all hosts again when it took one away.
+            raise TrainingInterrupted(trainer.global_step, is_wanted(self.preempted, all=False))
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for number, handler in self._previous.items():

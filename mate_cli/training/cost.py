@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import torch
 from torch import nn
 
+from mate_cli.system.products import product_rate
 from mate_cli.training.devices import Devices
 
 # Share of the matrix-product rate that a training step reaches; elementwise operations, attention and optimizer take
@@ -38,11 +37,4 @@ def training_flops(model: nn.Module) -> int:
 def seconds_on_cpu(flops: float, precision: str) -> float:
     """The time to train with so many FLOPs on this processor, from a short trial of matrix products."""
     dtype = torch.bfloat16 if precision.startswith("bf16") else torch.float32
-    left, right = torch.randn(2048, 384, dtype=dtype), torch.randn(384, 1536, dtype=dtype)
-    left @ right
-    started, rounds = time.perf_counter(), 0
-    while time.perf_counter() - started < 0.1:
-        left @ right
-        rounds += 1
-    rate = rounds * 2 * left.numel() * right.shape[1] / (time.perf_counter() - started)
-    return flops / (rate * _EFFICIENCY)
+    return flops / (product_rate(dtype) * _EFFICIENCY)

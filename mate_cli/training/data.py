@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
-from torch.utils.data import DataLoader, Subset
+from torch.utils.data import DataLoader
 
 from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.training.loader import batch_loader
-from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
+from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share, shares_by_class
+from mate_cli.training.shapes import ShapedRows
 
 
 class TaskDataModule(pl.LightningDataModule):
@@ -21,6 +24,7 @@ class TaskDataModule(pl.LightningDataModule):
             example has one.
         batch: examples of an optimizer step; micro_batch: of one backward pass on one device.
         workers: processes that build batches and plans; 0 builds them in the training process.
+        borders: most tokens of an example of each length class; with two or more, batches are of one class.
     """
 
     def __init__(
@@ -34,8 +38,13 @@ class TaskDataModule(pl.LightningDataModule):
         steps: int,
         seed: int,
         workers: int,
+        borders: Sequence[int] = (),
     ) -> None:
         super().__init__()
+        self.has_classes = len(borders) > 1
+        if self.has_classes:
+            self.train_classes, self.dev_classes = (np.searchsorted(borders, rows["length"]) for rows in (train, dev))
+            train, dev = ShapedRows(train), ShapedRows(dev)
         self.train, self.dev, self.collator = train, dev, collator
         self.batch, self.micro_batch, self.steps = batch, micro_batch, steps
         self.seed, self.workers = seed, workers
@@ -48,8 +57,11 @@ class TaskDataModule(pl.LightningDataModule):
 
     def val_dataloader(self) -> DataLoader[Batch]:
         assert self.trainer is not None
-        share = rank_share(len(self.dev), self.micro_batch, self.trainer.global_rank, self.trainer.world_size)
-        return batch_loader(Subset(self.dev, share), self.collator, self.workers, batch_size=self.micro_batch)
+        place = (self.micro_batch, self.trainer.global_rank, self.trainer.world_size)
+        share: Any = (
+            shares_by_class(self.dev_classes, *place) if self.has_classes else rank_share(len(self.dev), *place)
+        )
+        return batch_loader(self.dev, self.collator, self.workers, sampler=share, batch_size=self.micro_batch)
 
     @property
     def losses_per_step(self) -> int | None:
@@ -64,4 +76,14 @@ class TaskDataModule(pl.LightningDataModule):
 
     def _sampler(self, start: int = 0, rank: int = 0, world_size: int = 1) -> StepSampler:
         sampler = StreamSampler if self.is_stream else StepSampler
-        return sampler(len(self.train), self.batch, self.micro_batch, self.steps, self.seed, start, rank, world_size)
+        return sampler(
+            len(self.train),
+            self.batch,
+            self.micro_batch,
+            self.steps,
+            self.seed,
+            start,
+            rank,
+            world_size,
+            self.train_classes if self.has_classes else None,
+        )

@@ -12,6 +12,12 @@ from mate_cli.config.choices import one_for_each
 from mate_cli.config.hardware import ACCELERATORS, HardwareConfig
 from mate_cli.system.errors import UserError
 from mate_cli.system.processor import processor_name
+from mate_cli.system.products import bf16_speedup, has_bf16_instructions
+
+# Least speed-up of products for which a CPU computes in bf16: the conversions around them take time too.
+_WORTH_BF16 = 1.2
+
+GPUS_OF_A_MACHINE = 8
 
 
 @dataclass(frozen=True)
@@ -91,14 +97,26 @@ def resolve_devices(hardware: HardwareConfig) -> Devices:
     _ACCELERATOR_CHECKS[accelerator](hardware)
     precision = hardware.precision
     if precision == "auto":
-        precision = "bf16-mixed" if _has_native_bf16(accelerator) else "32-true"
+        precision = "bf16-mixed" if _bf16_pays(accelerator) else "32-true"
     devices = hardware.devices or _all_devices(accelerator)
     return Devices(accelerator, devices, hardware.nodes, precision, hardware.strategy)
 
 
-def emulates_bf16(devices: Devices) -> bool:
-    """True if a CPU without bf16 instructions is to compute in bf16."""
-    return devices.accelerator == "cpu" and devices.low_precision and not _has_native_bf16("cpu")
+def planned_devices(hardware: HardwareConfig) -> Devices:
+    """Resolve a profile for devices that need not be here; of GPUs, where none is, as many as a machine often has."""
+    accelerator = hardware.accelerator
+    if accelerator == "auto":
+        accelerator = "gpu" if torch.cuda.is_available() else "cpu"
+    precision = hardware.precision
+    if precision == "auto":
+        precision = "bf16-mixed" if accelerator in ("gpu", "tpu") or _bf16_pays(accelerator) else "32-true"
+    devices = hardware.devices or (torch.cuda.device_count() or GPUS_OF_A_MACHINE if accelerator == "gpu" else 1)
+    return Devices(accelerator, devices, hardware.nodes, precision, hardware.strategy)
+
+
+def has_slow_bf16(devices: Devices) -> bool:
+    """True if a CPU is to compute in bf16 and multiplies more slowly in it than in 32 bits."""
+    return devices.accelerator == "cpu" and devices.low_precision and bf16_speedup() < 1
 
 
 def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, int]:
@@ -140,13 +158,12 @@ def _all_devices(accelerator: str) -> int:
     return 1
 
 
-def _has_native_bf16(accelerator: str) -> bool:
-    """True if bfloat16 products run in hardware; emulated ones are slower than float32."""
+def _bf16_pays(accelerator: str) -> bool:
+    """True if products in bf16 run in hardware and, on a CPU, are clearly faster here than in 32 bits."""
     if accelerator == "gpu":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if accelerator == "cpu":
-        capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
-        return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+        return has_bf16_instructions() and bf16_speedup() > _WORTH_BF16
     return accelerator == "tpu"
 
 

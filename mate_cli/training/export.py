@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import torch
 import yaml
 
 from mate_cli.config import schema
@@ -47,11 +48,12 @@ def check_target(to: Path, overwrite: bool) -> None:
         raise UserError(f"to={to} exists; overwrite=true replaces it, or set to=DIR to another folder")
 
 
-def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> None:
+def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str, dtype: str = "float32") -> None:
     """Write a run's best model to ``to``, completely or not at all.
 
     Args:
         card: the text of ``README.md``.
+        dtype: name of the dtype of the weights.
 
     Raises:
         UserError: the model is broken or does not match its configuration, or ``to`` cannot be written.
@@ -70,7 +72,7 @@ def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str) -> 
             plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
             (staged / "config.yaml").write_text(plain, encoding="utf-8")
             model.config.update(kind.card.tapas_fields(model.config))
-            write_model(model, staged)
+            write_model(model, staged, {name: t.to(getattr(torch, dtype)) for name, t in model.state_dict().items()})
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error

@@ -6,7 +6,7 @@ import contextlib
 import math
 import shutil
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,12 @@ from mate_cli.runs.folder import FollowedFolder, RunFolder
 from mate_cli.runs.parent import check_parent, origin_of
 from mate_cli.runs.place import current_identity, run_path, run_to_resume
 from mate_cli.system.errors import Preempted, UserError, disk_reason
-from mate_cli.system.ranks import is_first_rank
+from mate_cli.system.products import bf16_speedup
+from mate_cli.system.ranks import is_first_on_host, is_first_rank
 from mate_cli.training.backend import (
     check_dropout,
     collator_for,
     most_masked,
-    shape_of,
     tuned_backend,
     typical_layout,
 )
@@ -36,11 +36,13 @@ from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressRepor
 from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.curves import Curves
 from mate_cli.training.data import TaskDataModule
-from mate_cli.training.devices import Devices, accumulation, device_name, emulates_bf16, loader_workers, resolve_devices
+from mate_cli.training.devices import Devices, accumulation, device_name, has_slow_bf16, loader_workers, resolve_devices
 from mate_cli.training.finite import FiniteLoss
+from mate_cli.training.fitting import fitting_way, inputs_of, memory_limit
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import TaskModule, quieten_lightning
 from mate_cli.training.rows import open_rows
+from mate_cli.training.shapes import LengthClasses, fixed_classes
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import starting_model
 from mate_cli.training.xla import SyncEachBatch, start_xla
@@ -65,6 +67,7 @@ class TrainingSetup:
     steps: int
     accumulation: int
     attention: str
+    classes: LengthClasses
 
     @property
     def schedule(self) -> ScheduleConfig:
@@ -99,9 +102,9 @@ def train(config: TrainConfig, console: Console) -> RunFolder:
         folder.record_start(to_plain(config), sys.argv, origin, identity.data)
         examples = setup.steps * setup.schedule.batch
         console.print(describe_cost(setup.module.model, setup.mean_length, examples, devices))
-        if emulates_bf16(devices):
+        if has_slow_bf16(devices):
             console.print(
-                "warning: this processor has no bf16 instructions, so bf16 takes several times as long as 32 bits; "
+                f"warning: products in bf16 take {1 / bf16_speedup():.1f} times as long as in 32 bits here; "
                 "use hardware=cpu"
             )
         try:
@@ -129,8 +132,8 @@ def _set_up_or_remove(
 def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, console: Console) -> TrainingSetup:
     """Build data, model and module of a run; write nothing to the run folder."""
     schedule = active_schedule(config)
-    micro_batch, passes = accumulation(schedule.batch, config.hardware.micro_batch, devices.world_size)
-    backend, on_xla = config.model.attention.backend, devices.device_type == "xla"
+    accumulation(schedule.batch, config.hardware.micro_batch or 1, devices.world_size)  # before reading data
+    on_xla = devices.device_type == "xla"
     check_dropout(config)
     if on_xla:
         start_xla(cache_folder(config.paths))
@@ -139,15 +142,26 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     model, vocabulary, new = starting_model(config, task, console)
     options = encoding_options(config, task, model.config)
     rows = open_rows(config, task, options, vocabulary, console)
-    if backend == "autotune" and not on_xla:
-        backend = tuned_backend(config, model.config, rows.train, devices)
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)
-    shape = shape_of((rows.train, rows.dev), micro_batch, options.max_tokens) if on_xla else None
+    # A resumed run keeps its classes on any hardware: they decide which examples are left of the pass.
+    begun = config.resume and folder.last_checkpoint.exists()
+    recorded = folder.status().get("length_classes", ()) if begun else None
+    classes = LengthClasses(tuple(recorded or ()))
+    if on_xla:
+        classes = fixed_classes(rows, schedule.batch, 1, steps, options.max_tokens, recorded)
+        console.print(classes.describe())
+    inputs = inputs_of(rows.train, options.max_tokens, classes.shapes)
+    way = fitting_way(config, model.config, devices, inputs, memory_limit(config.hardware))
+    micro_batch, passes = accumulation(schedule.batch, way.micro_batch, devices.world_size)
+    shapes = [replace(shape, documents=micro_batch) for shape in classes.shapes]
+    backend = way.backend
+    if backend == "autotune":
+        backend = tuned_backend(config, model.config, rows.train, devices, micro_batch)
     masked = most_masked(config.task, options.max_tokens)
     collator = collator_for(
-        model.config, config.model, backend, devices.device_type, devices.low_precision, shape, masked
+        model.config, config.model, backend, devices.device_type, devices.low_precision, shapes, masked
     )
-    attention = collator.planner(typical_layout(rows.train, config.hardware.micro_batch)).backend
+    attention = collator.planner(typical_layout(rows.train, micro_batch)).backend
     console.print(f"attention: {attention}{_REASONS.get(config.model.attention.backend, '')}")
     data = TaskDataModule(
         rows.train,
@@ -159,6 +173,7 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
         steps,
         config.seed,
         loader_workers(config.hardware, devices.devices),
+        classes.borders,
     )
     if devices.replicas and schedule.validate_every and steps % schedule.validate_every:
         raise UserError(
@@ -166,8 +181,10 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
             "validation can follow the last step: set it to a divisor"
         )
     module = TaskModule(model, task, schedule, steps, new, config.seed)
-    module.encoder.recompute = config.hardware.recompute
-    return TrainingSetup(config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes, attention)
+    module.encoder.recompute = way.recompute
+    return TrainingSetup(
+        config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes, attention, classes
+    )
 
 
 def _fit(setup: TrainingSetup, console: Console) -> None:
@@ -184,7 +201,7 @@ def _fit(setup: TrainingSetup, console: Console) -> None:
     except TrainingInterrupted as stop:
         setup.folder.set_status("interrupted", step=stop.step)
         console.print(f"stopped at step {stop.step} of {setup.steps}; go on with the same command and resume=true")
-        if not is_first_rank():
+        if not is_first_on_host():
             sys.exit()  # on an error Lightning would kill the first rank while it still writes
         raise (Preempted if stop.preempted else KeyboardInterrupt) from None
     except (KeyboardInterrupt, SystemExit):
@@ -223,6 +240,7 @@ def _facts(setup: TrainingSetup) -> dict[str, Any]:
         "parameters": sum(parameter.numel() for parameter in setup.module.model.parameters()),
         "flops_per_token": training_flops(setup.module.model),
         "attention": setup.attention,
+        **setup.classes.facts(),
         "hardware": hardware,
     }
 

@@ -17,7 +17,7 @@ from mate_cli.encoding.source import DrawnSource, PartSource, SplitSource
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Task
 from mate_cli.training.corpus import masking_options, open_corpus
-from mate_cli.training.splits import data_source, open_split, without_ambiguous
+from mate_cli.training.splits import data_source, open_split
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -56,9 +56,10 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
     scored = dev if limit is None else DrawnSource(dev, limit)
     train_split = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
     dev_split = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
+    rows = train_split.dataset
     if not config.task.ambiguous:
-        train_split = without_ambiguous(train_split, console)
-    rows = keep_learnable(train_split.dataset, task.scorable(train_split.dataset), console)
+        rows = without_ambiguous(rows, console)
+    rows = keep_learnable(rows, task.scorable(rows), console)
     return Rows(rows, dev_split.dataset, is_stream=False, mean_length=float(np.mean(rows["length"])))
 
 
@@ -79,13 +80,28 @@ def keep_learnable(rows: Dataset, has_loss: np.ndarray, console: Console) -> Dat
     Raises:
         UserError: no row has one.
     """
-    if has_loss.all():
-        return rows
     if not has_loss.any():
         raise UserError(f"none of the {len(rows):,} training examples has an answer to learn from; check the data")
-    left_out = np.count_nonzero(~has_loss)
-    console.print(f"train: {left_out:,} of {len(rows):,} examples have no answer to learn from; left out")
-    return rows.select(np.flatnonzero(has_loss))
+    return _keep(rows, has_loss, "examples have no answer to learn from", console)
+
+
+def without_ambiguous(rows: Dataset, console: Console) -> Dataset:
+    """Keep the rows with at most one candidate cell (the ablation "- ambiguous" of table 6); print how many go.
+
+    Raises:
+        UserError: no row with a candidate is left.
+    """
+    counts = np.array([len(rows) for rows in rows["candidate_rows"]])
+    if not (counts == 1).any():
+        raise UserError("task.ambiguous=false leaves no question with a candidate to train on")
+    return _keep(rows, counts <= 1, "questions have several candidates", console)
+
+
+def _keep(rows: Dataset, is_kept: np.ndarray, why_not: str, console: Console) -> Dataset:
+    if is_kept.all():
+        return rows
+    console.print(f"train: {np.count_nonzero(~is_kept):,} of {len(rows):,} {why_not}; left out")
+    return rows.select(np.flatnonzero(is_kept))
 
 
 def _corpus_rows(config: TrainConfig, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:

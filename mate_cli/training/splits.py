@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -87,19 +86,3 @@ def open_split(
             f"tokens at one word a cell, {report.missing_tables} have no table; they are left out"
         )
     return split
-
-
-def without_ambiguous(split: EncodedSplit, console: Console) -> EncodedSplit:
-    """Keep the rows with at most one candidate cell (the ablation "- ambiguous" of table 6); print how many go.
-
-    Raises:
-        UserError: no row with a candidate is left.
-    """
-    counts = [len(rows) for rows in split.dataset["candidate_rows"]]
-    kept = [number for number, count in enumerate(counts) if count <= 1]
-    if len(kept) == len(counts):  # as with a reader, whose rows are about one cell each
-        return split
-    console.print(f"train: {len(counts) - len(kept):,} of {len(counts):,} questions have several candidates; left out")
-    if not any(counts[number] for number in kept):
-        raise UserError("task.ambiguous=false leaves no question with a candidate to train on")
-    return replace(split, dataset=split.dataset.select(kept))

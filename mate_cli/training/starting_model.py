@@ -10,11 +10,12 @@ from mate_cli.config.model import BackboneConfig, ModelConfig
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.kinds.registry import kind_of
+from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.models.weights import hub_folder, load_weights, package_folder
+from mate_cli.models.weights import hub_folder, load_weights
 from mate_cli.runs.parent import parent_run
+from mate_cli.system.distribution import package_folder
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.task import Task
 
@@ -52,6 +53,17 @@ def encoding_model(backbone: BackboneConfig, model: ModelConfig, max_tokens: int
     return folder, config
 
 
+def model_config(config: TrainConfig) -> MateConfig:
+    """Return the configuration of the model that training starts from; its weights need not be here.
+
+    Raises:
+        UserError: as ``weights_folder``, but for those of the hub.
+    """
+    _, chosen = encoding_model(config.backbone, config.model, active_schedule(config).max_tokens)
+    _choose_settings(chosen, config, task_of(config))
+    return chosen
+
+
 def starting_model(
     config: TrainConfig, task: Task, console: Console
 ) -> tuple[MatePreTrainedModel, Path, frozenset[str]]:
@@ -60,21 +72,27 @@ def starting_model(
     Raises:
         UserError: weights or vocabulary are not there, do not fit each other or the model.
     """
-    folder, schedule = weights_folder(config.backbone), active_schedule(config)
+    folder = weights_folder(config.backbone)
     is_random = config.backbone.source == "random"
-    model_config = _untrained(config.backbone) if is_random else read_config(folder)
-    CellTokenizer(folder).check_fits(model_config.vocab_size)
-    choose_attention(model_config, config.model, schedule.max_tokens)
-    model_config.pooling = config.backbone.pooling or model_config.pooling
-    model_config.hidden_dropout_prob = schedule.dropout
-    model_config.attention_probs_dropout_prob = schedule.attention_dropout
-    task.prepare_model(model_config)
-    model = kind_of(config.task).model(model_config)
+    chosen = _untrained(config.backbone) if is_random else read_config(folder)
+    CellTokenizer(folder).check_fits(chosen.vocab_size)
+    _choose_settings(chosen, config, task)
+    model = kind_of(config.task).model(chosen)
     if is_random:
         return model, folder, frozenset(name for name, _ in model.named_parameters())
     report = load_weights(model, folder)
     console.print(str(report), highlight=False)
     return model, folder, frozenset(report.new)
+
+
+def _choose_settings(chosen: MateConfig, config: TrainConfig, task: Task) -> None:
+    """Set what model, backbone, schedule and task say about a model."""
+    schedule = active_schedule(config)
+    choose_attention(chosen, config.model, schedule.max_tokens)
+    chosen.pooling = config.backbone.pooling or chosen.pooling
+    chosen.hidden_dropout_prob = schedule.dropout
+    chosen.attention_probs_dropout_prob = schedule.attention_dropout
+    task.prepare_model(chosen)
 
 
 def choose_attention(chosen: MateConfig, model: ModelConfig, max_tokens: int) -> None:

@@ -34,7 +34,13 @@ def encoded(seed: int, question: int, rows: int, columns: int) -> dict[str, np.n
     ids, types = table_ids(np.random.default_rng(seed), question, rows, columns)
     names = ("segment", "column", "row", "prev_label", "column_rank", "inv_column_rank", "numeric_relation")
     own = dict(zip(names, types.T, strict=True))
-    constants = {"id": str(seed), "label": -1, "answer_value": np.nan, "cell_value": np.zeros(rows * columns)}
+    constants = {
+        "id": str(seed),
+        "label": -1,
+        "operator": -1,
+        "answer_value": np.nan,
+        "cell_value": np.zeros(rows * columns),
+    }
     return {"input_ids": ids, **own, "position": np.zeros_like(ids), "labels": np.zeros_like(ids), **constants}
 
 

@@ -17,7 +17,7 @@ from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import DataSource
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.models.weights import package_folder
+from mate_cli.system.distribution import package_folder
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines
 from tests.tables.releases import write_sqa

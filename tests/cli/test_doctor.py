@@ -19,11 +19,15 @@ def states() -> Iterator[tuple[str, str]]:
 
 
 def test_doctor_finds_this_environment_in_order(capsys: pytest.CaptureFixture[str]) -> None:
-    here = dict(states()) | {"memory": "ok", "cache": "ok"} | ({} if NATIVE else {"native_attention": "ok"})
+    here = (
+        dict(states())
+        | {"memory": "ok", "cache": "ok", "released_weights": "ok"}
+        | ({} if NATIVE else {"native_attention": "ok"})
+    )
     assert here == {check.__name__: "ok" for check in doctor.CHECKS}
     assert main(["doctor"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
-    assert len(lines) == len(doctor.CHECKS) == 8
+    assert len(lines) == len(doctor.CHECKS) == 9
     for line, check in zip(lines, doctor.CHECKS, strict=True):
         assert f" {(check.__doc__ or '').split(chr(10))[0].rstrip('.')}: " in line
 
@@ -38,7 +42,7 @@ def test_doctor_says_how_to_get_what_is_missing(
     assert "'torch>=2.9'" in libraries.mend
     assert "pytest" not in libraries.mend  # extras are not required
     assert main(["doctor"]) == 1
-    assert "error: 1 of 8 checks are broken" in capsys.readouterr().err
+    assert "error: 1 of 9 checks are broken" in capsys.readouterr().err
 
 
 def test_doctor_tells_an_old_library(monkeypatch: pytest.MonkeyPatch) -> None:

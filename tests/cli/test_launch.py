@@ -195,7 +195,10 @@ def test_blanks_around_the_sign_are_told_beside_other_mistakes(jobs: Jobs, error
     assert jobs.configs[-1].question == "what is 2 + 2 ="
 
 
-def test_what_has_no_default_is_asked_for(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
+def test_what_has_no_default_is_asked_for(
+    jobs: Jobs, errors: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mate_cli.config.inference.RELEASED", "no_such_package_of_weights")
     assert main(["predict", "top=0"]) == 2
     assert errors() == [
         "error: table is missing: write table=...",

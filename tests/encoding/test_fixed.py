@@ -61,7 +61,16 @@ def test_what_fills_up_is_gone_where_predictions_are_read(tokenizer: CellTokeniz
     host = fixed.on_host()
     assert host.ids == plain.ids
     assert host.document.tolist() == np.repeat(range(count), 40).tolist()
-    for name in ("cell_document", "cell_row", "cell_column", "cell_header", "header_document", "is_candidate", "label"):
+    for name in (
+        "cell_document",
+        "cell_row",
+        "cell_column",
+        "cell_header",
+        "header_document",
+        "is_candidate",
+        "label",
+        "operator",
+    ):
         assert torch.equal(getattr(host, name), getattr(plain, name)), name
     for name in ("cell_value", "answer_value"):
         torch.testing.assert_close(getattr(host, name), getattr(plain, name), equal_nan=True)

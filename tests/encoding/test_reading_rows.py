@@ -18,7 +18,7 @@ from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.source import ReadingSource
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.models.weights import package_folder
+from mate_cli.system.distribution import package_folder
 from mate_cli.system.files import content_hash
 from mate_cli.tables.reading import TrainingCells, reading_example
 from mate_cli.tables.split import Split

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from transformers import TapasTokenizer
 
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.models.weights import package_folder
+from mate_cli.system.distribution import package_folder
 from mate_cli.system.errors import UserError
 
 TEXTS = st.text(st.sampled_from("abcxyzRUN ingΣσςéÉİ.,?-/[]()_'19205北京\t\u00a0"), max_size=25)

@@ -20,7 +20,7 @@ from mate_cli.runs.place import current_identity, run_path
 from tests.config.test_config import train_config
 
 NEVER = (
-    *("name", "resume", "overwrite", "paths", "logger", "hardware", "ablation", "data_dir", "schedule"),
+    *("name", "resume", "overwrite", "dry_run", "paths", "logger", "hardware", "ablation", "data_dir", "schedule"),
     *("task.name", "task.report_split", "task.default_schedule", "model.name", "backbone.name"),
 )
 """Keys, or groups of them, that never count: those of a schedule are looked at by its name."""

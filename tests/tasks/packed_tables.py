@@ -9,8 +9,10 @@ import numpy as np
 from mate_cli.attention import PatternPlanner, Planner
 from mate_cli.encoding.batch import Batch, Collator
 from mate_cli.encoding.features import TOKEN_TYPES
+from mate_cli.tasks.weak_supervision import WeakSupervision
 
 FULL = PatternPlanner(("full",))
+WEAK = WeakSupervision(0.6, 2.0, 15.0)
 
 
 def table_row(
@@ -24,6 +26,7 @@ def table_row(
     """
     zeros = np.zeros(len(types), dtype=np.int64)
     row: dict[str, Any] = {"id": name, "input_ids": zeros, "position": zeros, "answer_value": np.nan, "label": -1}
+    row |= {"operator": -1}
     row |= {kind: types[:, place] for place, kind in enumerate(TOKEN_TYPES)}
     row["labels"] = zeros if labels is None else labels
     row["cell_value"] = _of_cells(types, np.full(len(types), np.nan) if values is None else values)

@@ -17,9 +17,7 @@ from mate_cli.tables.aggregation import OPERATORS
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid, selection_loss
 from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
-from tests.tasks.packed_tables import FULL, table_row
-
-WEAK = WeakSupervision(0.6, 2.0, 15.0)
+from tests.tasks.packed_tables import FULL, WEAK, table_row
 
 
 @pytest.mark.parametrize(
@@ -103,7 +101,9 @@ def test_a_known_operator_is_learnt_with_the_cells_and_not_from_the_result() -> 
     """Full supervision of the release: cross entropy of the operator, and the loss of the cells, in every example."""
     types = np.array([[0, 0, 0, 0, 0, 0, 0], *([1, 1, row, 0, 0, 0, 0] for row in range(3))])
     labels, values = np.array([0, 0, 1, 0]), np.array([math.nan, math.nan, 3.0, 4.0])
-    rows = [table_row(str(n), types, labels, values, answer_value=3.0, label=n) for n in (-1, *range(len(OPERATORS)))]
+    rows = [
+        table_row(str(n), types, labels, values, answer_value=3.0, operator=n) for n in (-1, *range(len(OPERATORS)))
+    ]
     batch = Collator(FULL)(rows)
     operators = torch.tensor([[0.5, 2.0, -1.0, 0.0]], dtype=torch.float64).repeat(len(rows), 1)
     grid, places = batch_grid(batch), torch.tensor([0.3, -0.2], dtype=torch.float64).repeat(len(rows))

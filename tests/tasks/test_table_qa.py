@@ -18,10 +18,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
 from mate_cli.tables.aggregation import OPERATORS
 from mate_cli.tasks.table_qa import TableQA, batch_grid
-from mate_cli.tasks.weak_supervision import WeakSupervision
-from tests.tasks.packed_tables import FULL, table_row
-
-WEAK = WeakSupervision(0.6, 2.0, 15.0)
+from tests.tasks.packed_tables import FULL, WEAK, table_row
 
 
 class Drawn(NamedTuple):

@@ -46,9 +46,9 @@ def mate_process(tmp_path, cache):
     """Start ``mate`` as a process of its own in an empty folder."""
     import os
 
-    def start(*words):
+    def start(*words, **variables):
         program = [sys.executable, "-m", "mate_cli", *words]  # a module, which Lightning can start once more
-        environment = {**os.environ, "MATE_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "MATE_CACHE": str(cache), "OMP_NUM_THREADS": "1", **variables}
         return subprocess.Popen(
             program,
             cwd=tmp_path,

@@ -10,9 +10,10 @@ from transformers import BertConfig, BertModel
 
 from mate_cli.config.plain import to_plain
 from mate_cli.kinds.registry import task_of
-from mate_cli.models.weights import package_folder, save_model
+from mate_cli.models.weights import save_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.runs.parent import origin_of
+from mate_cli.system.distribution import package_folder
 from mate_cli.training.starting_model import starting_model
 from tests.config.test_config import train_config
 

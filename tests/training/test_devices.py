@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import fields, replace
 
 import pytest
@@ -15,8 +16,10 @@ from mate_cli.config.plain import to_plain
 from mate_cli.runs.folder import FollowedFolder, RunFolder
 from mate_cli.runs.identity import Identity, identity_of
 from mate_cli.system.errors import UserError
+from mate_cli.system.products import product_rate
 from mate_cli.system.ranks import is_first_rank
-from mate_cli.training.devices import Devices, accumulation, emulates_bf16, loader_workers, resolve_devices
+from mate_cli.training import devices as devices_module
+from mate_cli.training.devices import Devices, accumulation, has_slow_bf16, loader_workers, resolve_devices
 from tests.config.test_config import train_config
 
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID")
@@ -119,17 +122,36 @@ def test_but_not_in_another_precision(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "precision", "emulated"),
+    ("capabilities", "speedup", "asked", "precision", "is_slow"),
     [
-        ({"avx2": True}, "bf16-mixed", True),
-        ({"avx2": True}, "32", False),
-        ({"avx512_bf16": True}, "bf16-mixed", False),
-        ({"amx_bf16": True}, "bf16-mixed", False),
+        ({"avx2": True}, 0.1, "auto", "32-true", False),
+        ({"avx512_bf16": True}, 0.5, "auto", "32-true", False),
+        ({"avx512_bf16": True}, 2.0, "auto", "bf16-mixed", False),
+        ({"amx_bf16": True}, 5.0, "auto", "bf16-mixed", False),
+        ({"avx2": True}, 0.1, "bf16-mixed", "bf16-mixed", True),
+        ({"avx512_bf16": True}, 2.0, "bf16-mixed", "bf16-mixed", False),
+        ({"avx2": True}, 0.1, "32", "32", False),
     ],
 )
-def test_bf16_is_emulated_without_its_instructions(
-    capabilities: dict[str, bool], precision: str, emulated: bool, monkeypatch: pytest.MonkeyPatch
+def test_a_processor_computes_in_bf16_where_it_is_faster(
+    capabilities: dict[str, bool],
+    speedup: float,
+    asked: str,
+    precision: str,
+    is_slow: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
-    hardware = HardwareConfig(name="cpu", accelerator="cpu", devices=1, precision=precision, micro_batch=1)
-    assert emulates_bf16(resolve_devices(hardware)) == emulated
+    monkeypatch.setattr(devices_module, "bf16_speedup", lambda: speedup)
+    hardware = HardwareConfig(name="cpu", accelerator="cpu", devices=1, precision=asked, micro_batch=1)
+    devices = resolve_devices(hardware)
+    assert devices.precision == precision
+    assert has_slow_bf16(devices) == is_slow
+
+
+def test_the_rate_of_products_is_that_of_a_clock() -> None:
+    rate, left, right = product_rate(torch.float32), torch.randn(2048, 384), torch.randn(384, 1536)
+    started = time.perf_counter()
+    for _ in range(5):
+        left @ right
+    assert rate > 0.1 * 5 * 2 * left.numel() * right.shape[1] / (time.perf_counter() - started)

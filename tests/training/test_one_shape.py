@@ -20,6 +20,8 @@ from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import task_of
+from mate_cli.models.dropout import FeatureDropout
+from mate_cli.models.encoder import Encoder
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.data_folder import data_folder
 from mate_cli.tables.hybridqa import read_split
@@ -71,7 +73,7 @@ def prepared(request: pytest.FixtureRequest, sample: Sequence[Example]) -> Prepa
     assert len(rows) >= 3
     packed = collator_for(model.config, config.model, "dense", "cpu")(rows)
     shape = widest_shape(len(rows) + 1, tokens)
-    fixed = collator_for(model.config, config.model, "auto", "xla", shape=shape)(rows)
+    fixed = collator_for(model.config, config.model, "auto", "xla", shapes=[shape])(rows)
     return task, model.double().eval(), packed, fixed
 
 
@@ -109,6 +111,25 @@ def test_losses_gradients_and_predictions_are_those_of_packed_batches(prepared: 
     assert list(map(_rounded, predictions_fixed)) == list(map(_rounded, predictions))
 
 
+def test_dropout_takes_the_same_features_and_pairs_as_in_packed_batches(prepared: Prepared) -> None:
+    task, model, packed, fixed = prepared
+    model = copy.deepcopy(model).train()
+    for module in model.modules():
+        if isinstance(module, FeatureDropout):
+            module.rate = 0.2
+        if isinstance(module, Encoder):
+            module._dropout = 0.2
+    results = []
+    for batch in (packed, fixed):
+        torch.manual_seed(0)
+        results.append(of_batch(task, model, batch)[:2])
+    (losses, gradients), (losses_fixed, gradients_fixed) = results
+    torch.testing.assert_close(losses_fixed[: len(losses)], losses, rtol=0, atol=1e-9)
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(gradients_fixed[name], gradient, rtol=0, atol=1e-9, msg=name)
+    assert not torch.allclose(losses, of_batch(task, model.eval(), packed)[0])
+
+
 def _rounded(value: Any) -> Any:
     """A prediction as plain values, its numbers to six places."""
     if isinstance(value, float):
@@ -133,4 +154,4 @@ def test_no_shape_depends_on_the_values(prepared: Prepared) -> None:
 def _fake(batch: Batch, mode: FakeTensorMode) -> Batch:
     tensors: dict[str, Any] = {name: value for name, value in vars(batch).items() if isinstance(value, Tensor)}
     fakes = {name: mode.from_tensor(value) for name, value in tensors.items()}
-    return replace(batch, plan=batch.plan._map(mode.from_tensor), **fakes)
+    return replace(batch, plan=batch.plan.mapped(mode.from_tensor), **fakes)

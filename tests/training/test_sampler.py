@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share
+from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share, shares_by_class
 
 
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 3), st.integers(1, 12), st.integers(0, 5))
@@ -77,3 +77,58 @@ def test_a_stream_is_taken_place_by_place_whatever_the_start_and_the_ranks(examp
     ]
     taken = [place for sampler in own for indices in sampler for place in indices]
     assert sorted(taken) == list(range(batch, batch * steps))
+
+
+drawn_classes = st.lists(st.integers(0, 2), min_size=1, max_size=50).map(np.array)
+
+
+@given(drawn_classes, st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(0, 5))
+def test_classes_leave_each_example_once_in_a_pass_and_all_ranks_in_one_class(classes, micro, ranks, passes, seed):
+    batch, steps = micro * ranks * passes, len(classes)
+    whole = StepSampler(len(classes), batch, batch, steps, seed, classes=classes)
+    stream = [index for pairs in whole for index, _ in pairs]
+    for start in range(0, len(stream), len(classes)):
+        assert sorted(stream[start : start + len(classes)]) == list(range(len(classes)))
+    own = [list(StepSampler(len(classes), batch, micro, steps, seed, 0, rank, ranks, classes)) for rank in range(ranks)]
+    for step, pairs in enumerate(whole):
+        together = [pair for rank in own for pairs in rank[step * passes : (step + 1) * passes] for pair in pairs]
+        assert sorted(together) == sorted(pairs)
+        assert {number for _, number in pairs} == {classes[[index for index, _ in pairs]].max()}
+
+
+@given(drawn_classes, st.integers(1, 9), st.integers(0, 5))
+def test_few_steps_have_examples_of_several_classes(classes, batch, seed):
+    """At most one for each border between two classes of a pass; none at its ends, if the lowest class is large."""
+    classes = np.concatenate([classes, np.zeros(2 * batch, int)])
+    passes = 4
+    sampler = StepSampler(len(classes), batch, batch, passes * len(classes) // batch, seed, classes=classes)
+    mixed = sum(len(set(classes[[index for index, _ in pairs]])) > 1 for pairs in sampler)
+    assert mixed <= passes * 2
+
+
+@given(drawn_classes, st.integers(1, 4), st.integers(1, 3), st.integers(1, 12), st.integers(0, 5))
+def test_a_late_start_continues_the_same_classes(classes, micro, accumulation, steps, seed):
+    batch, start = micro * accumulation, steps // 2
+    whole = StepSampler(len(classes), batch, micro, steps, seed, classes=classes)
+    late = StepSampler(len(classes), batch, micro, steps, seed, start, classes=classes)
+    assert list(late) == list(whole)[start * accumulation :]
+
+
+def test_steps_of_the_classes_come_in_random_order():
+    classes = np.repeat([0, 1, 2], 100)
+    order = [pairs[0][1] for pairs in StepSampler(300, 10, 10, 30, 0, classes=classes)]
+    assert sorted(order) == np.repeat([0, 1, 2], 10).tolist()
+    assert np.count_nonzero(np.diff(order)) > 10
+    assert order != [pairs[0][1] for pairs in StepSampler(300, 10, 10, 30, 1, classes=classes)]
+
+
+@given(drawn_classes, st.integers(1, 7), st.integers(1, 4))
+def test_ranks_validate_each_example_once_and_together_in_one_class(classes, batch, ranks):
+    shares = [shares_by_class(classes, batch, rank, ranks) for rank in range(ranks)]
+    by_rank = [[own[start : start + batch] for start in range(0, len(own), batch)] for own in shares]
+    assert {index for own in shares for index, _ in own} == set(range(len(classes)))
+    alone = shares_by_class(classes, batch, 0, 1)
+    assert sorted(index for index, _ in alone) == list(range(len(classes)))
+    for together in zip(*by_rank, strict=True):
+        pairs = [pair for own in together for pair in own]
+        assert {number for _, number in pairs} == {classes[[index for index, _ in pairs]].max()}

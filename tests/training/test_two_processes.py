@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import signal
+import socket
 
 import pytest
 import torch
@@ -103,6 +104,32 @@ def test_a_run_goes_on_with_one_process(mate_process, tmp_path, runs, words):
     assert furthest(runs / "one", moved) < 1e-6
     assert metrics(moved)["dev_hits@1"][-1] == pytest.approx(metrics(runs / "one")["dev_hits@1"][-1])
     assert json.loads((moved / "status.json").read_text())["step"] == STEPS
+
+
+@pytest.mark.slow
+@needs_two_cores
+@pytest.mark.timeout(900)
+def test_when_a_scheduler_takes_one_host_both_save_and_go_on(mate_process, tmp_path, runs):
+    words = ("hardware.nodes=2", "hardware.devices=1", "hardware.micro_batch=8", "name=hosts")
+    hosts = start_hosts(mate_process, *RUN, *words)
+    wait_for_step(hosts[0], tmp_path, "hosts", 4)
+    hosts[1].send_signal(signal.SIGTERM)
+    for host in hosts:
+        output, _ = host.communicate(timeout=300)
+        assert host.returncode == 75, output
+        assert "Traceback" not in output
+    for host in start_hosts(mate_process, *RUN, *words, "resume=true"):
+        finish(host)
+    assert furthest(runs / "one", tmp_path / "runs/sample/hosts") < 1e-6
+
+
+def start_hosts(mate_process, *words):
+    """Start the same command twice, as on two hosts, with the variables that tell them of each other."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return [mate_process("train", *words, **told, NODE_RANK=str(rank)) for rank in range(2)]
 
 
 @pytest.mark.slow

@@ -139,13 +139,16 @@ REPLICAS = {"PJRT_NPROC": "16", "XLA_THREAD_POOL_SIZE": "16", "XLA_NO_SPECIAL_SC
 def test_two_replicas_come_to_the_weights_of_one(tmp_path, cache):
     # The paper's learning rate, as in test_two_processes.py: the bias of all scores wanders by rounding times this.
     rates = ("task.schedules.smoke.lr=1e-5", "task.schedules.smoke.head_lr=null")
-    words = ("task.schedules.smoke.steps=4", "name=it", "hardware.micro_batch=2", *rates)
+    words = ("task.schedules.smoke.steps=4", "task.schedules.smoke.max_tokens=192", "name=it", *rates)
+    words += ("hardware.micro_batch=2",)
     ends = []
     for replicas in (1, 2):
         runs = tmp_path / str(replicas)
         program("xla_replicas", runs, cache, replicas, *words, CPU_NUM_DEVICES=str(replicas), **REPLICAS)
         ends.append(RunFolder(runs / "sample" / "it"))
     one, two = ends
+    assert len(one.status()["length_classes"]) > 1
+    assert one.status()["length_classes"] == two.status()["length_classes"]
     assert [float(own) for own in losses_of(two)] == pytest.approx([float(own) for own in losses_of(one)], abs=1e-5)
     assert len(losses_of(two)) == 4, "a logger of another thread"
     expected, got = weights(one), weights(two)

@@ -66,6 +66,16 @@ def on_cpu(folder, cache, *words):
     return fit.train(composed("hardware=cpu", "hardware.precision='32'", *SMALL, *paths, *words), SILENT)
 
 
+@pytest.mark.parametrize("model", ["mate", "tapas"])
+def test_dropout_takes_the_same_as_on_the_cpu(model, data, tmp_path, cache):
+    rates = [f"task.schedules.smoke.{name}=0.2" for name in ("dropout", "attention_dropout")]
+    words = ("task=sample", f"model={model}", *data["sample"], "task.schedules.smoke.steps=3", *rates)
+    run, _ = train(tmp_path / "xla", cache, *words)
+    dropped, kept = on_cpu(tmp_path / "cpu", cache, *words), on_cpu(tmp_path / "kept", cache, *words[:-2])
+    assert logged(run, "loss") == pytest.approx(logged(dropped, "loss"), abs=1e-4)
+    assert logged(kept, "loss") != pytest.approx(logged(dropped, "loss"), abs=1e-2)
+
+
 @pytest.mark.parametrize(("task", "model"), RUNS)
 def test_ten_steps_compile_twice_and_have_the_losses_of_the_cpu(task, model, data, tmp_path, cache, table):
     # A length of its own: rows alone and columns alone are one program, which would be compiled for the first only.

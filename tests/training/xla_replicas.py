@@ -9,12 +9,13 @@ import sys
 
 from rich.console import Console
 
-from mate_cli.training import fit
+from mate_cli.training import fit, shapes
 from tests.training import lockstep
 from tests.training.test_every_model import composed
 from tests.training.xla_runs import SMALL
 
 if __name__ == "__main__":
+    shapes.COMPILATION = 0  # so that a few steps have several classes
     runs, cache, replicas, *words = sys.argv[1:]
     config = composed("hardware=xla_cpu", *SMALL, f"paths.runs={runs}", f"paths.cache={cache}", *words)
     config.hardware.devices = int(replicas)

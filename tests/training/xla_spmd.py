@@ -59,7 +59,7 @@ def main(cache: str) -> None:
     options = encoding_options(config, task_of(config), model.config)
     encoded = encode(examples, CellTokenizer(vocabulary), options)
     rows = [row_of(example, own) for example, own in zip(examples, encoded, strict=True)]
-    batch = collator_for(model.config, config.model, "auto", "xla", shape=widest_shape(DEVICES, options.max_tokens))(
+    batch = collator_for(model.config, config.model, "auto", "xla", shapes=[widest_shape(DEVICES, options.max_tokens)])(
         rows
     )
     device = torch.device("xla")
