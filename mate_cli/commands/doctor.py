@@ -15,7 +15,14 @@ from pathlib import Path
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import PathsConfig, cache_folder
-from mate_cli.system.distribution import NAME, RELEASED, install_command, released_model, version_of
+from mate_cli.system.distribution import (
+    INSTALL_RELEASED,
+    NAME,
+    RELEASED,
+    install_command,
+    released_model,
+    version_of,
+)
 from mate_cli.system.errors import UserError
 
 GIGABYTE = 2**30
@@ -133,7 +140,7 @@ def minilm_weights() -> Finding:
 def released_weights() -> Finding:
     """Released model (mate predict without run, backbone=mate_minilm)."""
     if importlib.util.find_spec(RELEASED) is None:
-        return Finding("not installed", "pip install ./weights in a clone of mate")
+        return Finding("not installed", INSTALL_RELEASED)
     return Finding(released_model())
 
 

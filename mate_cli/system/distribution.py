@@ -14,6 +14,8 @@ NAME = "mate-tables"
 RELEASED = "mate_tables_weights"
 """Package of the released model."""
 
+INSTALL_RELEASED = "pip install ./weights in a clone of mate"
+
 
 def version_of(package: str) -> str | None:
     """Return the installed version of a distribution; None if there is none."""
@@ -42,6 +44,6 @@ def package_folder(package: str) -> Path:
     """
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        install = "pip install ./weights in a clone of mate" if package == RELEASED else install_command("minilm")
+        install = INSTALL_RELEASED if package == RELEASED else install_command("minilm")
         raise UserError(f"the package {package} is not installed; install it with: {install}")
     return Path(next(iter(spec.submodule_search_locations))) / "model"

@@ -40,7 +40,7 @@ class Fitting:
     """
     Attributes:
         way: the way to compute; None if nothing fits.
-        tried: what was counted on the way to it, the last first counted last.
+        tried: what was counted on the way to it, in that order.
     """
 
     way: Way | None

@@ -194,13 +194,12 @@ class TestCommand:
         assert "takes: hardware.micro_batch=4 hardware.recompute=false, 1 pass a step" in output
         assert not (tmp_path / "runs").exists()
 
-    @pytest.mark.slow
     def test_it_refuses(self, mate: Any, capsys: Any) -> None:
-        words = ("task=hybridqa", "backbone=tiny", "hardware=tpu_v3", "hardware.memory=0.03", "max_tokens=128")
-        assert mate("train", *words, "dry_run=true") == 2
+        words = ("task=hybridqa", "schedule=smoke", "backbone=tiny", "backbone.layers=1", "hardware.memory=0.001")
+        assert mate("train", *words, "hardware=cpu", "max_tokens=32", "dry_run=true") == 2
         captured = capsys.readouterr()
         assert "total" in captured.out
-        assert "refused: 1 example of 128 tokens on a device need" in captured.err
+        assert "refused: 8 examples of 32 tokens on a device need" in captured.err
 
     def test_a_batch_that_does_not_divide(self, mate: Any, capsys: Any) -> None:
         words = ("task=hybridqa", "backbone=tiny", "hardware=tpu_v3_32", "batch=100", "max_tokens=128")
