@@ -10,6 +10,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -48,6 +49,7 @@ SYNONYMS = {
 UNCLOSED = "a value with brackets, commas or quotes must close them, or stand in quotes of its own"
 
 
+@cache  # half of the time of a composition
 def register_schemas() -> None:
     """Make each command's dataclass known to Hydra, where its root YAML asks for it."""
     for command, root in ROOTS.items():

@@ -100,5 +100,10 @@ def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
     if order is not None:
         console.print(order)
     figures = draw_experiment(experiment, ledger, folder)
-    names = [*write_outcome(result, caption, figures, folder), *(figure.name for figure in figures)]
-    console.print(f"{folder}: {', '.join(names)}", highlight=False, markup=False)
+    written = write_outcome(result, caption, figures, folder)
+    if not written:
+        line = f"{folder}/{experiment.name}.csv has more values than these runs give: kept; to=DIR writes elsewhere"
+        console.print(line, highlight=False, markup=False)
+    names = [*written, *(figure.name for figure in figures)]
+    if names:
+        console.print(f"{folder}: {', '.join(names)}", highlight=False, markup=False)

@@ -69,10 +69,14 @@ def rank_lines(outcome: Outcome) -> list[str]:
 def write_outcome(outcome: Outcome, caption: str, figures: Sequence[Path], folder: Path) -> list[str]:
     """Write ``NAME.md``, ``NAME.tex`` and ``NAME.csv``; return the names of the files written.
 
+    A table of more values that lies there stays: it was made where there were more runs or data.
+
     Raises:
         UserError: the folder cannot be written.
     """
     name = outcome.experiment.name
+    if _values_in(folder / f"{name}.csv") > values_of(outcome):
+        return []
     texts = {f"{name}.md": outcome_markdown(outcome, caption, figures)}
     if outcome.rows:
         texts |= {f"{name}.tex": outcome_latex(outcome, caption), f"{name}.csv": outcome_csv(outcome)}
@@ -137,6 +141,20 @@ def outcome_latex(outcome: Outcome, caption: str) -> str:
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def values_of(outcome: Outcome) -> int:
+    """Return the number of our values in a table, one for each seed."""
+    return sum(len(cell.by_seed) for row in outcome.rows for cell in row.cells.values())
+
+
+def _values_in(file: Path) -> int:
+    """Return ``values_of`` of the table that a CSV file holds; 0 if it is no such file."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return sum(int(line["n"]) for line in csv.DictReader(lines))
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
 
 
 def outcome_csv(outcome: Outcome) -> str:
