@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from mate_cli.bench.findings import point_of
-from mate_cli.metrics.statistics import Contrast, Spread, contrast, median_run, rank_correlation, spread
+from mate_cli.metrics.statistics import Contrast, Spread, contrast, holm, median_run, rank_correlation, spread
 from mate_cli.reproduction.experiment import (
     Experiment,
     FlowOf,
@@ -69,7 +69,7 @@ class Agreement:
     Attributes:
         rows: number of rows that both have.
         rank_correlation: Spearman's over these rows; None if it is undefined.
-        contrasts: the reference row minus each other row.
+        contrasts: the reference row minus each other row, their probabilities corrected for their number.
     """
 
     rows: int
@@ -99,7 +99,7 @@ class Outcome:
         cells = {entry.row.name: entry.cells[column] for entry in self.rows}
         both = [cell for cell in cells.values() if cell.ours is not None and cell.published is not None]
         ours, theirs = [c.ours.median for c in both if c.ours], [c.published.value for c in both if c.published]
-        return Agreement(len(both), rank_correlation(ours, theirs), dict(self._contrasts(cells)))
+        return Agreement(len(both), rank_correlation(ours, theirs), holm(dict(self._contrasts(cells))))
 
     def _contrasts(self, cells: Mapping[str, Comparison]) -> Iterator[tuple[str, Contrast]]:
         reference = cells.get(str(self.experiment.reference))
