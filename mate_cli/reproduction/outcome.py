@@ -90,10 +90,10 @@ class Outcome:
 
     @cached_property
     def agreement(self) -> dict[str, Agreement]:
-        """Agreement by column; none for counts, whose rows are not comparable."""
+        """Agreement by column; none for counts, and where each row has a quantity of its own, such as figure 4."""
         if self.experiment.unit == "count":
             return {}
-        return {name: self._agreement(name) for name in self.experiment.columns}
+        return {name: self._agreement(name) for name, column in self.experiment.columns.items() if column.metric}
 
     def _agreement(self, column: str) -> Agreement:
         cells = {entry.row.name: entry.cells[column] for entry in self.rows}
