@@ -12,6 +12,10 @@ from mate_cli.bench.point import Point
 
 FIT_RANGE = (2048, 16384)
 _MIN_LENGTHS = 3  # Two lengths always lie on a line.
+_DRAWS, _LEVEL = 2000, 0.95
+_MOST_UNDEFINED = (
+    0.01  # share of the draws that may have no exponent, for the time of one length is at most the limit's
+)
 
 # Complexity and class by paper table 1; models that are not in it are quadratic.
 PAPER_COMPLEXITY = {
@@ -28,6 +32,7 @@ PAPER_COMPLEXITY = {
 Value = Callable[[Record], float | None]
 
 VALUES: dict[str, Value] = {
+    "time": lambda record: _median(record, "seconds"),
     "time above limit": lambda record: _median(record, "seconds_above_limit"),
     "FLOPs": lambda record: record.get("flops", {}).get("counted"),
     "memory": lambda record: record.get("peak_bytes"),
@@ -55,18 +60,37 @@ def xy(curve: Iterable[Record], value: Value) -> tuple[list[int], list[float]]:
 
 
 def findings(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return exponents and break-even lengths of every series and model with several lengths, as plain data."""
+    """Return exponents and break-even lengths of every series and model with several lengths, as plain data.
+
+    Exponents of times have 95% intervals over the rounds, None where they cannot be told.
+    """
+    by_curve = curves(records)
     return [
-        {"series": list(series), "model": model, "exponents": _exponents(curve), "break_even": dict(_break_even(curve))}
-        for (series, model), curve in curves(records).items()
+        {
+            "series": list(series),
+            "model": model,
+            "exponents": {name: exponent(*xy(_fitted(curve), value)) for name, value in VALUES.items()},
+            "intervals": dict(_intervals(_fitted(curve), by_curve.get((series, "limit"), []))),
+            "break_even": dict(_break_even(curve)),
+        }
+        for (series, model), curve in by_curve.items()
         if len(curve) > 1
     ]
 
 
-def _exponents(curve: list[Record]) -> dict[str, float | None]:
+def _fitted(curve: list[Record]) -> list[Record]:
     low, high = FIT_RANGE
-    inside = [record for record in curve if low <= record["length"] <= high]
-    return {name: exponent(*xy(inside, value)) for name, value in VALUES.items()}
+    return [record for record in curve if low <= record["length"] <= high]
+
+
+def _intervals(curve: list[Record], limit: list[Record]) -> Iterator[tuple[str, list[float] | None]]:
+    """Yield the interval of each exponent of a time; above the limit, round by round."""
+    rounds = {int(record["length"]): np.array(record["samples"]) for record in curve if record.get("samples")}
+    below = {int(record["length"]): np.array(record["samples"]) for record in limit if record.get("samples")}
+    pairs = {length: (rounds[length], below[length]) for length in rounds.keys() & below.keys()}
+    above = {length: one - other for length, (one, other) in sorted(pairs.items()) if one.shape == other.shape}
+    yield "time", exponent_interval(list(rounds), list(rounds.values()))
+    yield "time above limit", exponent_interval(list(above), list(above.values()))
 
 
 def _break_even(curve: list[Record]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -86,6 +110,23 @@ def exponent(lengths: Sequence[int], values: Sequence[float]) -> float | None:
     if len(lengths) < _MIN_LENGTHS or min(values) <= 0:
         return None
     return float(np.polyfit(np.log(lengths), np.log(values), 1)[0])
+
+
+def exponent_interval(lengths: Sequence[int], rounds: Sequence[np.ndarray]) -> list[float] | None:
+    """Return the 95% bootstrap interval of the exponent of the median of each length's rounds, always the same.
+
+    Returns:
+        Both ends; None for fewer than 3 lengths, or if medians of drawn rounds are often not above 0.
+    """
+    if len(lengths) < _MIN_LENGTHS:
+        return None
+    random = np.random.default_rng(0)
+    drawn = [np.median(random.choice(values, (_DRAWS, len(values))), axis=1) for values in rounds]
+    medians = np.stack(drawn)[:, np.min(drawn, axis=0) > 0]
+    if medians.shape[1] < (1 - _MOST_UNDEFINED) * _DRAWS:
+        return None
+    exponents = np.polyfit(np.log(lengths), np.log(medians), 1)[0]
+    return [float(end) for end in np.quantile(exponents, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])]
 
 
 def break_even(lengths: Sequence[int], speedups: Sequence[float]) -> float | None:

@@ -144,17 +144,23 @@ def _cell(column: Callable[[Record], str], record: Record) -> str | None:
 
 
 def _findings_table(findings: list[dict[str, Any]]) -> str:
-    """Exponents and break-even lengths; "" without findings."""
+    """Exponents with their intervals over the rounds, and break-even lengths; "" without findings."""
     if not findings:
         return ""
     names = list(findings[0]["exponents"])
     rows = []
     for finding in findings:
         complexity = PAPER_COMPLEXITY.get(finding["model"], ("–", "–"))
-        exponents = ("–" if value is None else f"{value:.2f}" for value in finding["exponents"].values())
+        exponents = (_exponent(value, finding["intervals"].get(name)) for name, value in finding["exponents"].items())
         even = "; ".join(_break_even(reference, lengths) for reference, lengths in finding["break_even"].items())
         rows.append([series_name(finding["series"]), finding["model"], *complexity, *exponents, even or "–"])
     return markdown_table(["series", "model", "paper", "class", *names, "faster than"], rows)
+
+
+def _exponent(value: float | None, interval: list[float] | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if interval is None else f"{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})"
 
 
 def _break_even(reference: str, lengths: dict[str, Any]) -> str:

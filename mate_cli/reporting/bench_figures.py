@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib.style
-from cycler import cycler
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -34,8 +33,33 @@ AXES = (
     Axis("figure6-memory", "peak memory (MiB)", lambda r: r["peak_bytes"] / 2**20 if "peak_bytes" in r else None),
 )
 
-# Ten colours that colour-blind people can tell apart, then the same dashed.
-_LINES = cycler(linestyle=["-", "--"]) * matplotlib.style.library["tableau-colorblind10"]["axes.prop_cycle"]
+
+class Look(NamedTuple):
+    """Name and line of a model, the same in every figure."""
+
+    name: str
+    colour: str
+    line: str = "-"
+
+
+# Colours that colour-blind people can tell apart (tableau-colorblind10); MATE has the strongest, the limit is grey.
+_LOOKS = {
+    "mate": Look("MATE", "#006ba4"),
+    "mate_bucketed": Look("MATE, bucketed", "#ff800e"),
+    "mate_dense": Look("MATE, dense mask", "#006ba4", ":"),
+    "limit": Look("no attention", "#595959", ":"),
+    "hf_tapas": Look("TAPAS, Hugging Face", "#c85200"),
+    "tapas": Look("TAPAS", "#c85200", "--"),
+    "dense_sdpa": Look("full, fused kernel", "#c85200", ":"),
+    "sat": Look("SAT", "#a2c8ec", "--"),
+    "transformer_xl": Look("Transformer-XL", "#595959"),
+    "reformer": Look("Reformer", "#898989"),
+    "linformer": Look("Linformer", "#5f9ed1"),
+    "bigbird": Look("BigBird", "#a2c8ec"),
+    "etc": Look("ETC", "#ffbc79"),
+    "table_etc": Look("TableETC", "#ffbc79", "--"),
+}
+_LEAST_GAP = 0.045  # between two labels, as a share of the height
 
 
 def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | None = None) -> list[Path]:
@@ -61,16 +85,21 @@ def series_name(series: Sequence[object]) -> str:
     return f"{size}, {mode}, {dtype}, {layout}, batch {batch}"
 
 
+def look_of(model: str) -> Look:
+    """Return the look of a model; ``MODEL@BACKEND`` has its model's colour, dashed."""
+    name, _, backend = model.partition("@")
+    look = _LOOKS.get(name, Look(name, "#898989", "-."))
+    return look._replace(name=f"{look.name}, {backend}", line="--") if backend else look
+
+
 def _draw(folder: Path, axis: Axis, series: Series, models: dict[str, list[Record]]) -> Path:
-    """Draw the curves twice, on linear and on logarithmic axes."""
+    """Draw the curves twice, on linear and on logarithmic axes, with their names at the end of the latter."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     FigureCanvasAgg(figure)
     linear, logarithmic = figure.subplots(1, 2)
     for axes in (linear, logarithmic):
-        axes.set_prop_cycle(_LINES)
-        # Ours have the strongest colours.
-        for model in sorted(models, key=lambda name: (name != "mate", not name.startswith("mate"))):
-            _plot(axes, axis, model, models[model])
+        for model, curve in models.items():
+            _plot(axes, axis, model, curve)
         axes.set_xlabel("sequence length (tokens)")
     linear.set(ylabel=axis.label, xlim=(0, None), ylim=(0, _top(axis, models)))
     linear.locator_params("x", nbins=6)
@@ -78,8 +107,8 @@ def _draw(folder: Path, axis: Axis, series: Series, models: dict[str, list[Recor
     logarithmic.set_xticks(sorted({int(record["length"]) for curve in models.values() for record in curve}))
     logarithmic.xaxis.set_major_formatter("{x:.0f}")
     logarithmic.xaxis.set_minor_locator(NullLocator())
+    _label(logarithmic, {model: xy(curve, axis.value)[1][-1] for model, curve in models.items()})
     figure.suptitle(series_name(series), fontsize=9)
-    figure.legend(*linear.get_legend_handles_labels(), fontsize=8, loc="outside right upper")
     size, layout, batch, mode, dtype = series
     path = folder / f"{axis.name}-{size}-{mode}-{dtype}-{layout}-b{batch}.png"
     figure.savefig(path, dpi=150)
@@ -89,12 +118,31 @@ def _draw(folder: Path, axis: Axis, series: Series, models: dict[str, list[Recor
 def _plot(axes: Axes, axis: Axis, model: str, curve: list[Record]) -> None:
     """Draw one model; between the quartiles of its times a band."""
     lengths, values = xy(curve, axis.value)
-    width = 2.5 if model == "mate" else 1.2
-    (line,) = axes.plot(lengths, values, marker="o", linewidth=width, markersize=3, label=model)
+    look, (width, order) = look_of(model), (2.5, 3) if model == "mate" else (1.2, 2)
+    axes.plot(
+        lengths, values, marker="o", markersize=3, color=look.colour, linestyle=look.line, linewidth=width, zorder=order
+    )
     if axis.name == "figure4-time":
         timed = [record["seconds"] for record in curve if "seconds" in record]
         low, high = ([seconds[quartile] for seconds in timed] for quartile in ("q1", "q3"))
-        axes.fill_between(lengths, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        axes.fill_between(lengths, low, high, color=look.colour, alpha=0.2, linewidth=0)
+
+
+def _label(axes: Axes, last: dict[str, float]) -> None:
+    """Write the names of the models beside their last values, in that order and apart enough to be read."""
+    low, high = np.log(axes.get_ylim())
+    models = sorted(last, key=lambda name: last[name])
+    ends = [(np.log(last[model]) - low) / (high - low) for model in models]
+    places: list[float] = []
+    for end in ends:
+        places.append(max(end, places[-1] + _LEAST_GAP) if places else end)
+    down = np.mean(places) - np.mean(ends)
+    for model, place in zip(models, places, strict=True):
+        look, weight = look_of(model), "bold" if model == "mate" else "normal"
+        axes.text(
+            1.02, place - down, look.name, transform=axes.transAxes, va="center", fontsize=8, color=look.colour,
+            fontweight=weight
+        )  # fmt: skip
 
 
 def _top(axis: Axis, models: dict[str, list[Record]]) -> float:

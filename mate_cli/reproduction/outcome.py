@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mate_cli.bench.findings import point_of
+from mate_cli.bench.findings import findings, point_of
 from mate_cli.metrics.statistics import Contrast, Spread, contrast, holm, median_run, rank_correlation, spread
 from mate_cli.reproduction.experiment import (
     Experiment,
@@ -185,7 +185,7 @@ def _readable(source: Source, result: Mapping[str, Any], step: Step, ledger: Led
 def bench_numbers(results: Mapping[str, Any]) -> dict[str, Any]:
     """Return exponents by measure and model, and speed-ups by length, model and other model, of ``mate bench``."""
     exponents: dict[str, dict[str, Any]] = {}
-    for finding in results["findings"]:
+    for finding in findings(results["records"]):
         for measure, value in finding["exponents"].items():
             exponents.setdefault(measure, {})[finding["model"]] = value
     speedups: dict[str, dict[str, Any]] = {}

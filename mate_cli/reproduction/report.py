@@ -265,6 +265,10 @@ def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
         yield "Paper: Large models on TPUs, 5 seeds."
     for source in sources:
         if isinstance(source, Measured):
-            yield f"Ours: mate bench {source.of(ledger.config.schedule)}."
+            words = source.of(ledger.config.schedule)
+            device = (Measuring(words).result(ledger) or {}).get("device", {})
+            threads = f"{device['threads']} threads" if "threads" in device else None
+            parts = (device.get("gpu") or device.get("cpu"), device.get("instructions"), threads)
+            yield f"Ours: {', '.join(['mate bench ' + words, *filter(None, parts)])}."
     if any(isinstance(source, DataOf) for source in sources) and ledger.uses_sample:
         yield "Ours: the generated sample in place of data that is not set."

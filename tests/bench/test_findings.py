@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from mate_cli.bench.findings import break_even, exponent, findings
+from mate_cli.bench.findings import break_even, exponent, exponent_interval, findings
 from mate_cli.bench.goals import GOALS, judged
 from mate_cli.reporting.bench import goal_lines
 
@@ -56,8 +57,35 @@ def test_findings_are_fitted_from_2048_on() -> None:
     (found,) = findings(records)
     assert found["model"] == "mate"
     assert found["series"] == ["base", "grid", 1, "forward", "fp32"]
-    assert found["exponents"] == pytest.approx({"time above limit": 1.3, "FLOPs": None, "memory": 1.0})
+    assert found["exponents"] == pytest.approx({"time": None, "time above limit": 1.3, "FLOPs": None, "memory": 1.0})
+    assert found["intervals"] == {"time": None, "time above limit": None}  # no rounds
     assert found["break_even"] == {}
+
+
+def test_exponents_have_intervals_over_the_rounds() -> None:
+    """Of 300 benches with a known exponent and noise of 10% a round, about 95% have it in their interval."""
+    random = np.random.default_rng(0)
+    covered = 0
+    for _ in range(300):
+        rounds = [3e-6 * length**1.2 * random.lognormal(0, 0.1, 11) for length in LENGTHS[1:]]
+        interval = exponent_interval(LENGTHS[1:], rounds)
+        assert interval is not None
+        covered += interval[0] <= 1.2 <= interval[1]
+    assert covered / 300 == pytest.approx(0.95, abs=0.04)
+    assert exponent_interval(LENGTHS[:2], rounds[:2]) is None
+    assert exponent_interval(LENGTHS[1:], [rounds[0] - rounds[0].mean(), *rounds[1:]]) is None
+
+
+def test_time_above_the_limit_is_taken_round_by_round() -> None:
+    """A machine that is slower in one round is slower for both; their difference does not move."""
+    slow = [0.0, 5.0, 0.0, 9.0, 0.0]
+    records = [
+        record(model, length, length / 1000, samples=[base + length / 1000 * (model == "mate") for base in slow])
+        for model in ("limit", "mate")
+        for length in LENGTHS[1:]
+    ]
+    mate = next(found for found in findings(records) if found["model"] == "mate")
+    assert mate["intervals"]["time above limit"] == pytest.approx([1.0, 1.0])
 
 
 def test_findings_name_the_break_even_length_with_each_reference() -> None:
