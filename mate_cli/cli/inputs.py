@@ -13,6 +13,7 @@ from mate_cli.config.inference import SELECTORS
 from mate_cli.config.paths import cache_folder
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.find import is_run_folder, run_folders
+from mate_cli.tables.table_place import table_place
 
 
 def missing_inputs(config: Any, unset: Collection[str] = ()) -> list[str]:
@@ -59,8 +60,8 @@ def _paths(group: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:
 
 
 def _problem(name: str, path: str, kind: str, runs: Path) -> str | None:
-    place = os.path.expanduser(path)
-    if kind == "file":
+    place = table_place(path)[0] if kind == "table" else os.path.expanduser(path)
+    if kind in ("file", "table"):
         if os.path.isdir(place):
             return f"{name}={path}: this is a folder; name a file"
         return None if os.path.exists(place) else f"{name}={path}: there is no such file"

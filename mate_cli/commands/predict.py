@@ -53,7 +53,7 @@ def _read(config: PredictConfig) -> tuple[Example, Stage | Pipeline, list[str]]:
     """
     mistakes, table, texts, model = Mistakes(), None, None, None
     with mistakes.collected():
-        table = read_table(Path(config.table))
+        table = read_table(config.table)
     with mistakes.collected():
         texts = None if config.passages is None else read_passages(Path(config.passages))
     with mistakes.collected():

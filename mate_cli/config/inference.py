@@ -98,7 +98,11 @@ class PredictConfig:
         None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True, reads="run"
     )
     table: str = key(
-        MISSING, "CSV file whose first line is the header; or HTML, JSON, Parquet", text=True, reads="file"
+        MISSING,
+        "CSV file whose first line is the header; or HTML, JSON, Parquet, Excel, OpenDocument, SQLite, DuckDB: "
+        "FILE#SHEET, FILE#TABLE, FILE#QUERY",
+        text=True,
+        reads="table",
     )
     passages: str | None = key(
         None,

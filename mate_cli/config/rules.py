@@ -35,8 +35,8 @@ def key(
     ``choices`` lists the names; ``low``/``high`` are inclusive limits, ``above``/``below`` exclusive ones;
     ``text`` marks free text and paths, whose value on the command line is taken literally. The limits of a
     list are those of its items. ``reads`` says what must exist under a path before a command starts: "file",
-    "folder", "run" for a run folder, or "listed run" for one that may be named as ``mate runs`` lists it
-    (``mate_cli.cli.inputs``).
+    "table" for a file whose part may be named (``FILE#PART``), "folder", "run" for a run folder, or "listed run" for
+    one that may be named as ``mate runs`` lists it (``mate_cli.cli.inputs``).
     """
     limits = {"choices": choices, "low": low, "above": above, "high": high, "below": below}
     meaning = {name: limit for name, limit in limits.items() if limit is not None}

@@ -63,8 +63,8 @@ def test_the_ending_says_the_format_and_none_is_csv(tmp_path: Path) -> None:
     for name in ("t.csv", "t.tsv", "t.txt", "table", "T.CSV"):
         assert _read(tmp_path, name, "a\tb\n1\t2\n") == [["a", "b"], ["1", "2"]]
     assert read_table(tmp_path / "t.csv").title == "t"
-    with pytest.raises(UserError, match=r"t.xlsx: a table is a file in .csv, .*.parquet, not .xlsx; save it as one"):
-        _read(tmp_path, "t.xlsx", b"PK")
+    with pytest.raises(UserError, match=r"t.docx: a table is a file in .csv, .*.duckdb, not .docx; save it as one"):
+        _read(tmp_path, "t.docx", b"PK")
 
 
 @pytest.mark.parametrize(

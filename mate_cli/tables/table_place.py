@@ -1,0 +1,13 @@
+"""The place of a user's table: ``FILE``, or ``FILE#PART``, a sheet of a workbook, a table or query of a database."""
+
+from __future__ import annotations
+
+import os
+
+
+def table_place(text: str) -> tuple[str, str | None]:
+    """Return the file, with ``~`` for the home folder resolved, and the part; a file with that very name has none."""
+    file, _, part = text.partition("#")
+    if not part or os.path.exists(os.path.expanduser(text)):
+        return os.path.expanduser(text), None
+    return os.path.expanduser(file), part

@@ -1,0 +1,100 @@
+"""Read a user's own table from a database file, SQLite or DuckDB: a table, a view, or the result of a query.
+
+The file is opened to be read alone, and a query may do nothing but read its tables.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from mate_cli.config.rules import unknown_name
+from mate_cli.system.distribution import install_command
+from mate_cli.system.errors import UserError, named
+from mate_cli.tables.table import Table
+from mate_cli.tables.user_limits import MAX_ROWS, check_bytes, check_size, table_of
+
+_QUERY = re.compile(r"\s*(select|with|values|from)\b", re.IGNORECASE)
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_SQLITE_NAMES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+_DUCKDB_NAMES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+# No other file or address, and no way to allow one.
+_LOCKED: dict[str, Any] = {"enable_external_access": "false", "lock_configuration": "true"}
+
+
+def read_sqlite(path: Path, part: str | None = None) -> Table:
+    """Read a table of an SQLite file.
+
+    Args:
+        part: name of a table or view, or a query; None for a file with one table.
+
+    Raises:
+        UserError: the file cannot be read or is no database; there is no such table, or several to choose from; the
+            query fails or would write; the result has no row or is too large.
+    """
+    _check_there(path)
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.set_authorizer(
+                lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+            )
+            return _table(path, connection, part, _SQLITE_NAMES)
+    except sqlite3.Error as error:
+        raise UserError(f"{path}: {_reason(error, 'SQLite')}") from error
+
+
+def read_duckdb(path: Path, part: str | None = None) -> Table:
+    """Read a table of a DuckDB file; see ``read_sqlite``."""
+    try:
+        import duckdb
+    except ModuleNotFoundError as error:
+        raise UserError(f"{path}: reading DuckDB needs its library; {install_command('duckdb')}") from error
+    _check_there(path)
+    try:
+        with closing(duckdb.connect(str(path), read_only=True, config=_LOCKED)) as connection:
+            return _table(path, connection, part, _DUCKDB_NAMES)
+    except duckdb.Error as error:
+        raise UserError(f"{path}: {_reason(error, 'DuckDB')}") from error
+
+
+def _check_there(path: Path) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _table(path: Path, connection: Any, part: str | None, listing: str) -> Table:
+    names = [name for (name,) in connection.execute(listing).fetchall()]
+    title = part
+    if part is None:
+        if len(names) != 1:
+            listed = f"has {len(names)} tables ({', '.join(names)})" if names else "has no table"
+            raise UserError(f"{path}: {listed}; name one, or ask: table='{path}#select ...'")
+        title = part = names[0]
+    if part in names:
+        query = 'SELECT * FROM "{}"'.format(part.replace('"', '""'))
+    elif _QUERY.match(part):
+        query, title = part, None
+    else:
+        raise UserError(f"{path}: {unknown_name('table', part, names)}")
+    cursor = connection.execute(query)
+    header = [column[0] for column in cursor.description]
+    rows = [[_text(value) for value in row] for row in cursor.fetchmany(MAX_ROWS + 1)]
+    check_size(path, len(rows), len(header))
+    check_bytes(path, sum(len(text) for row in rows for text in row))
+    return table_of(path, header, rows, title or "")
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else f"{len(value)} bytes" if isinstance(value, bytes) else str(value)
+
+
+def _reason(error: Exception, name: str) -> str:
+    text = named(str(error).partition("\n")[0])
+    if "not authorized" in text or "prohibited" in text or "read-only" in text:
+        return f"the query may only read the tables of this file ({text})"
+    return f"{name} cannot read this ({text})"

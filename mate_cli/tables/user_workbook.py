@@ -1,0 +1,102 @@
+"""Read a user's own table from a sheet of a workbook: Excel or OpenDocument.
+
+Formulas count by the values that were saved with them. Merged cells repeat their text, as in HTML. Empty rows and
+columns are dropped. The header is the first row with more than one text; texts above it are the table's title.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mate_cli.config.rules import unknown_name
+from mate_cli.system.errors import UserError, named
+from mate_cli.tables.table import Table
+from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_bytes, check_size, table_of
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet, CalamineWorkbook
+
+_MOST_UNPACKED = 1 << 28  # bytes of the parts of a workbook, which are texts in a ZIP file
+
+
+def read_workbook(path: Path, sheet: str | None = None) -> Table:
+    """Read a sheet.
+
+    Args:
+        sheet: its name; None for a workbook with one sheet that is not empty.
+
+    Raises:
+        UserError: it cannot be read or is no workbook; there is no such sheet, or several to choose from; the sheet has
+            no row below a header, or is too large.
+    """
+    from python_calamine import CalamineError, CalamineWorkbook
+
+    try:
+        check_bytes(path, path.stat().st_size)
+        _check_unpacked(path)
+        with CalamineWorkbook.from_path(str(path)) as workbook:
+            chosen = _sheet(path, workbook, sheet)
+            rows, title = _rows(path, chosen)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (CalamineError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path}: cannot be read as a workbook ({named(str(error))}); save it anew") from error
+    header, *body = rows or [[]]
+    return table_of(path, header, body, title or (chosen.name if sheet is not None else ""))
+
+
+def _check_unpacked(path: Path) -> None:
+    """Refuse a small file that unpacks to a huge one; older formats are not packed."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as file:
+            if sum(part.file_size for part in file.infolist()) > _MOST_UNPACKED:
+                raise UserError(f"{path}: unpacks to more than {_MOST_UNPACKED >> 20} MiB; ask about a smaller table")
+
+
+def _sheet(path: Path, workbook: CalamineWorkbook, name: str | None) -> CalamineSheet:
+    names = workbook.sheet_names
+    if name is not None:
+        if name not in names:
+            raise UserError(f"{path}: {unknown_name('sheet', name, names)}")
+        return workbook.get_sheet_by_name(name)
+    sheets = [sheet for sheet in map(workbook.get_sheet_by_name, names) if sheet.height]
+    if not sheets:
+        raise UserError(f"{path}: no sheet has a cell with a value")
+    if len(sheets) > 1:
+        listed = ", ".join(sheet.name for sheet in sheets)
+        raise UserError(
+            f"{path}: {len(sheets)} sheets have cells ({listed}); name one: table='{path}#{sheets[0].name}'"
+        )
+    return sheets[0]
+
+
+def _rows(path: Path, sheet: CalamineSheet) -> tuple[list[list[str]], str]:
+    """Return header and rows, all of one width, and the texts above them."""
+    last_row, last_column = sheet.end or (0, 0)
+    check_size(path, last_row, last_column + 1)
+    grid = [[_text(value) for value in row] for row in islice(sheet.iter_rows(), MAX_ROWS + 1)]
+    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
+        for row in range(top, min(bottom, len(grid) - 1) + 1):
+            for column in range(left, min(right, MAX_COLUMNS, len(grid[row]) - 1) + 1):
+                grid[row][column] = grid[top][left]
+    used = [number for number in range(max(map(len, grid), default=0)) if any(row[number] for row in grid)]
+    rows = [[row[number] for number in used] for row in grid if any(row)]
+    above = 0
+    while above < len(rows) - 1 and len(used) > 1 and len(set(filter(None, rows[above]))) == 1:
+        above += 1
+    return rows[above:], " ".join(next(filter(None, row)) for row in rows[:above])
+
+
+def _text(value: Any) -> str:
+    """Return a value as a person would write it; whole numbers are stored as floats."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1 / 2**-53 else repr(value)
+    if isinstance(value, datetime):
+        return str(value.date() if value.time() == time() else value)
+    return str(value) if isinstance(value, (str, int, date, time, timedelta)) else ""

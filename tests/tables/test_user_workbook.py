@@ -1,0 +1,128 @@
+"""Tables in workbooks: written by openpyxl or by hand, read as what a person sees."""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from mate_cli.system.errors import UserError
+from mate_cli.tables import user_workbook
+from mate_cli.tables.user_limits import MAX_ROWS
+from mate_cli.tables.user_table import read_table
+
+ROWS = [["Peak", "Height", "Climbed"], ["Eiger", 3967, date(1921, 9, 10)], ["Mönch", 4110.5, None]]
+TEXTS = [["Peak", "Height", "Climbed"], ["Eiger", "3967", "1921-09-10"], ["Mönch", "4110.5", ""]]
+
+
+def texts(place: str | Path) -> list[list[str]]:
+    table = read_table(place)
+    return [[cell.text for cell in row] for row in (table.header, *table.rows)]
+
+
+def workbook(path: Path, **sheets: list[list[Any]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_a_sheet_is_read_as_it_looks(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "peaks.xlsx", Peaks=ROWS)
+    assert texts(path) == TEXTS
+    assert read_table(path).title == "peaks"
+    assert read_table(f"{path}#Peaks").title == "Peaks"
+
+
+def test_values_of_every_type(tmp_path: Path) -> None:
+    values = [True, 0.1, 1e20, -3, datetime(2020, 1, 2, 3, 4), time(5, 6), " x ", None]
+    path = workbook(tmp_path / "t.xlsx", T=[[*"abcdefgh"], values])
+    assert texts(path)[1] == ["true", "0.1", "1e+20", "-3", "2020-01-02 03:04:00", "05:06:00", "x", ""]
+
+
+def test_empty_lines_go_and_a_line_above_is_the_title(tmp_path: Path) -> None:
+    rows = [[], [None, "Peaks of the Alps"], [], *[[None, *row] for row in ROWS], [], [None, "end", 1]]
+    path = workbook(tmp_path / "t.xlsx", T=rows)
+    assert texts(path) == [*TEXTS, ["end", "1", ""]]
+    assert read_table(path).title == "Peaks of the Alps"
+
+
+def test_merged_cells_repeat_their_text_and_formulas_have_their_last_value(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", T=[["Team", "Player", "Goals"], ["Red", "Ann", 3], [None, "Bo", 4]])
+    book = openpyxl.load_workbook(path)
+    sheet = book["T"]
+    sheet.merge_cells("A2:A3")
+    sheet["C4"] = "=SUM(C2:C3)"  # openpyxl saves no value with it
+    sheet["B4"] = "all"
+    book.save(path)
+    assert texts(path) == [["Team", "Player", "Goals"], ["Red", "Ann", "3"], ["Red", "Bo", "4"], ["", "all", ""]]
+
+
+def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", Peaks=ROWS, Empty=[], Lakes=[["Lake"], ["Thun"]])
+    assert texts(f"{path}#Lakes") == [["Lake"], ["Thun"]]
+    with pytest.raises(UserError, match=r"2 sheets have cells \(Peaks, Lakes\); name one: table='.*t.xlsx#Peaks'"):
+        read_table(path)
+    with pytest.raises(UserError, match=r"unknown sheet 'Lake': did you mean Lakes\?"):
+        read_table(f"{path}#Lake")
+    with pytest.raises(UserError, match="no rows below the header"):
+        read_table(workbook(tmp_path / "h.xlsx", T=[["Lake"]]))
+    with pytest.raises(UserError, match="no sheet has a cell with a value"):
+        read_table(workbook(tmp_path / "e.xlsx", T=[]))
+
+
+def test_an_opendocument_sheet(tmp_path: Path) -> None:
+    space = 'xmlns:{0}="urn:oasis:names:tc:opendocument:xmlns:{0}:1.0"'
+    spaces = " ".join(space.format(name) for name in ("office", "table", "text"))
+    rows = "".join(
+        "<table:table-row>"
+        + "".join(
+            f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>' for text in row
+        )
+        + "</table:table-row>"
+        for row in TEXTS
+    )
+    sheet = f'<table:table table:name="Peaks">{rows}</table:table>'
+    content = f"<office:document-content {spaces}><office:body><office:spreadsheet>{sheet}</office:spreadsheet>"
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as file:
+        file.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        file.writestr("META-INF/manifest.xml", "<manifest/>")
+        file.writestr("content.xml", content + "</office:body></office:document-content>")
+    assert texts(tmp_path / "t.ods") == TEXTS
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "ods", "xls", "xlsb"])
+@pytest.mark.parametrize("content", [b"", b"no workbook", b"PK\x03\x04 cut"])
+def test_what_is_no_workbook_is_one_line(ending: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{ending}"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=f"t.{ending}: cannot be read as a workbook") as caught:
+        read_table(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cut_workbook_is_one_line(tmp_path: Path) -> None:
+    whole = workbook(tmp_path / "t.xlsx", T=ROWS).read_bytes()
+    for length in range(0, len(whole), 500):
+        (tmp_path / "cut.xlsx").write_bytes(whole[:length])
+        with pytest.raises(UserError, match="cannot be read as a workbook"):
+            read_table(tmp_path / "cut.xlsx")
+
+
+def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = workbook(tmp_path / "long.xlsx", T=[["n"], *([number] for number in range(MAX_ROWS + 1))])
+    with pytest.raises(UserError, match=f"more than {MAX_ROWS} rows"):
+        read_table(long)
+    monkeypatch.setattr(user_workbook, "_MOST_UNPACKED", 1000)
+    with pytest.raises(UserError, match="unpacks to more than 0 MiB"):
+        read_table(long)
+    with pytest.raises(UserError, match="cannot be read"):
+        read_table(tmp_path / "none.xlsx")
