@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
-from mate_cli.inference.caveats import caveats
+from mate_cli.inference.calibration import Calibration
+from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.predictor import Answerer
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.runs.folder import RunFolder, load_run_config
@@ -44,14 +45,26 @@ class LoadedRun:
         """The model in evaluation mode, a PyTorch module whose parameters have TAPAS's names."""
         return self.predictor.model
 
+    @property
+    def calibration(self) -> Calibration | None:
+        """The calibration of its probabilities, with a threshold; None without ``mate evaluate calibrate=...``."""
+        return self.predictor.calibration
+
     def answer(
-        self, question: str, table: pd.DataFrame | Table, before: Sequence[str] = (), top: int = 5
+        self,
+        question: str,
+        table: pd.DataFrame | Table,
+        before: Sequence[str] = (),
+        top: int = 5,
+        threshold: float | None = None,
     ) -> dict[str, Any]:
         """What ``mate predict output=json`` prints: the answer and the cells that it stands in.
 
         Args:
             before: the earlier questions of the conversation, first to last (SQA).
             top: how many cells a selector names.
+            threshold: give no answer below this probability, only ``best_guess``; ``calibration.threshold`` is that of
+                the held-out questions.
 
         Raises:
             UserError: the model answers no questions by itself, or the table is too large.
@@ -64,7 +77,8 @@ class LoadedRun:
         if not isinstance(table, Table):
             table = frame_table(table)
         record = self.predictor.record(Example("question", question, table), before, top)
-        return record | {"warnings": caveats(self.config, record)}
+        remarks = [*self.predictor.remarks, *caveats(self.config, record)]
+        return withheld(record, threshold) | {"warnings": remarks}
 
 
 def load_run(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -14,6 +15,7 @@ from mate_cli.tables.prediction_files import read_reference, read_submission
 
 if TYPE_CHECKING:
     from mate_cli.inference.answer_split import Answers
+    from mate_cli.inference.evaluate import EvaluatedRun
 
 
 def run(config: EvaluateConfig) -> None:
@@ -29,18 +31,60 @@ def run(config: EvaluateConfig) -> None:
 
 def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     with without_collection():
-        from mate_cli.inference.evaluate import evaluate_run
+        from mate_cli.inference.trust import check_confidence, unanswered
+        from mate_cli.reporting.calibration import unanswered_table
         from mate_cli.reporting.evaluation import record_and_show
+
+    asked = _asked_run(config, run, console)
+    if config.calibrate is not None or config.unanswerable:
+        check_confidence(asked, "unanswerable" if config.unanswerable else "calibrate")
+    if config.unanswerable:
+        console.print(unanswered_table(config.split, unanswered(asked)))
+        return
+    evaluation = asked.evaluation()
+    held_out = "held_out" if config.calibrate is not None and config.split == "train" else None
+    marks = (held_out, "unseen" if config.seen else None, "blank" if config.blank_question else None)
+    parts = (config.split, config.max_tokens, config.expansion, *marks)
+    record_and_show(asked.folder, "-".join(str(part) for part in parts if part), evaluation, console)
+    if not config.blank_question:
+        _show_trust(config, asked, evaluation.predictions, console)
+
+
+def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedRun:
+    """The run with the part of the split that it is asked."""
+    from mate_cli.encoding.source import DataSource, SplitSource, UnseenSource
+    from mate_cli.inference.evaluate import EvaluatedRun
+    from mate_cli.inference.trust import held_out_tables
 
     folder = RunFolder(Path(run))
     trained = load_run_config(folder.path, config.max_tokens, config.expansion)
     trained.paths = config.paths
-    evaluation = evaluate_run(
-        folder, trained, config.hardware, config.split, console, config.data_dir, config.blank_question
-    )
-    parts = (config.split, config.max_tokens, config.expansion, "blank" if config.blank_question else None)
-    label = "-".join(str(part) for part in parts if part)
-    record_and_show(folder, label, evaluation, console)
+    seen = tuple(Path(path).expanduser() for path in config.seen or ())
+
+    def part(whole: DataSource) -> SplitSource:
+        source = whole if config.calibrate is None else held_out_tables(folder, trained, whole)
+        return UnseenSource(source, seen) if seen else source
+
+    data = config.data_dir or trained.data_dir
+    return EvaluatedRun(folder, trained, config.hardware, config.split, data, config.blank_question, console, part)
+
+
+def _show_trust(config: EvaluateConfig, run: EvaluatedRun, predictions: Mapping[str, Any], console: Console) -> None:
+    """Fit a calibration on the predictions, or measure that of the run, if it has one."""
+    from mate_cli.inference.calibration import calibration_of
+    from mate_cli.inference.trust import calibrated, has_confidence, measured
+    from mate_cli.reporting.calibration import calibration_table, measured_line, threshold_line
+
+    if config.calibrate is not None:
+        calibration = calibrated(run, predictions, config.calibrate)
+        console.print(calibration_table(calibration))
+        console.print(threshold_line(calibration), highlight=False)
+    elif has_confidence(run):
+        known, remarks = calibration_of(run.folder)
+        is_other = known is not None and known.measures["split"] != config.split
+        measures = measured(run, predictions, known) if known is not None and is_other else {}
+        for line in [*remarks, *([measured_line(measures)] if measures else [])]:
+            console.print(line, highlight=False, markup=False)
 
 
 def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console: Console) -> None:

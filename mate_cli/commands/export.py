@@ -11,6 +11,7 @@ from mate_cli.system.errors import UserError
 
 def run(config: ExportConfig) -> None:
     """Write the folder and say what is in it."""
+    from mate_cli.inference.calibration import carry_over
     from mate_cli.reporting.model_card import model_card
     from mate_cli.training.export import check_target, export_run
 
@@ -22,4 +23,5 @@ def run(config: ExportConfig) -> None:
         raise UserError(f"run={config.run} is an export already; copy the folder")
     check_target(to, config.overwrite)
     export_run(folder, trained, to, model_card(folder, trained), config.dtype)
+    carry_over(folder, to)
     print(f"{to}: {', '.join(sorted(path.name for path in to.iterdir()))}")

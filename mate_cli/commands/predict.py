@@ -86,7 +86,7 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
 def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) -> dict[str, Any]:
     """The record of the answer: a cell's text, cells and an operator on them, a label, or a span."""
     with without_collection():
-        from mate_cli.inference.caveats import caveats
+        from mate_cli.inference.caveats import caveats, withheld
         from mate_cli.inference.pointr import read_cells, top_cells
         from mate_cli.inference.predictor import Answerer
         from mate_cli.inference.stages import Stage
@@ -97,7 +97,8 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
     if isinstance(model, Stage):
         answerer = Answerer(model.folder, model.config, config.hardware)
         record = answerer.record(example, config.before or (), config.top)
-        return record | {"warnings": caveats(model.config, record)}
+        remarks = [*answerer.remarks, *caveats(model.config, record)]
+        return withheld(record, config.threshold) | {"warnings": remarks}
     assert isinstance(model.selector, Stage)
     ranking = Answerer(model.selector.folder, model.selector.config, config.hardware).answer(example)
     assert isinstance(ranking, CellPrediction)
@@ -105,4 +106,4 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
     cells = read_cells(model, [example], selection, config.hardware, Console(file=sys.stderr, soft_wrap=True))
     record = answer_record(config.question, example.table, ranking, config.top)
     record = read_answer_record(record, cells[example.id], config.weight)
-    return record | {"warnings": caveats(model.reader.config, record)}
+    return withheld(record, config.threshold) | {"warnings": caveats(model.reader.config, record)}

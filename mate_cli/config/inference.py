@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from typing import Any
 
 from omegaconf import MISSING
 
@@ -51,6 +52,23 @@ class EvaluateConfig:
         None, "run: what cells get of their linked passages; null: as in training", choices=EXPANSIONS
     )
     blank_question: bool = key(False, "run: take the questions away: what the tables alone give away")
+    seen: list[str] | None = key(
+        None,
+        "run: folders of other benchmarks that it learned from; questions on copies of their training tables are left "
+        "out",
+        reads="folder",
+    )
+    calibrate: float | None = key(
+        None,
+        "run: fit its probabilities on dev, or on what it held out of train, and a threshold over which this share of "
+        "answers is right; writes calibration.json",
+        above=0,
+        high=1,
+    )
+    unanswerable: bool = key(
+        False,
+        "run: take the answers' rows out of the tables: the share of questions without an answer at the threshold",
+    )
     top: int = key(1, "selector: how many of its cells the reader reads; the answer has the best joint score", low=1)
     weight: float | None = key(
         None,
@@ -71,11 +89,21 @@ class EvaluateConfig:
         problems = several_given(self, EVALUATED)
         has_weight = self.weight is not None
         of_selector = {"top": self.top > 1, "weight": has_weight, "limit": self.limit, "to": self.to}
-        of_run = {"blank_question": self.blank_question, "max_tokens": self.max_tokens, "expansion": self.expansion}
+        of_run: dict[str, Any] = {
+            "blank_question": self.blank_question,
+            "max_tokens": self.max_tokens,
+            "expansion": self.expansion,
+        }
+        of_run |= {"seen": self.seen, "calibrate": self.calibrate, "unanswerable": self.unanswerable}
+        purposes = [name for name in ("calibrate", "unanswerable", "blank_question") if of_run[name]]
         if self.selector is None:
             problems += [f"{name} belongs to selector and reader" for name, given in of_selector.items() if given]
         if self.run is None:
             problems += [f"{name} belongs to run" for name, given in of_run.items() if given]
+        if len(purposes) > 1:
+            problems.append(f"{' and '.join(purposes)} given: ask for one at a time")
+        if self.calibrate is not None and self.split == "test":
+            problems.append("calibrate: split=test is for scores; take split=dev or split=train")
         if self.selector in SELECTORS and (self.top > 1 or has_weight):
             problems.append(
                 f"top and weight need a trained selector's probabilities; selector={self.selector} has none"
@@ -119,6 +147,9 @@ class PredictConfig:
     paths: PathsConfig = field(default_factory=PathsConfig)
     top: int = key(5, "how many cells to show, and to read where there is a reader", low=1)
     weight: float = key(1.0, "weight of the reader in p(cell) p(span)^weight", low=0)
+    threshold: float | None = key(
+        None, "give no answer below this probability, only the best guess; null: always answer", low=0, high=1
+    )
     output: str = key("rich", "a marked table, or JSON", choices=OUTPUTS)
 
     def missing(self) -> list[str]:

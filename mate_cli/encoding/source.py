@@ -13,8 +13,10 @@ from typing import Protocol
 from mate_cli.config.task import Input
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
+from mate_cli.tables.answer_rows import without_answer
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.perturb import Perturbation, arrangements
+from mate_cli.tables.queries.sources import are_copies, benchmark_of, tables_of
 from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
 from mate_cli.tables.split import Split
 from mate_cli.tables.table import Example
@@ -142,6 +144,64 @@ class PartSource(MadeSource):
 
 
 @dataclass(frozen=True)
+class UnseenSource(MadeSource):
+    """The questions of a split about tables that are no copies of tables in the training splits of other benchmarks.
+
+    Attributes:
+        seen: the folders of the benchmarks.
+    """
+
+    seen: tuple[Path, ...]
+
+    @property
+    def how(self) -> str:
+        others = (DataSource(benchmark_in(folder), folder, "train").fingerprint() for folder in self.seen)
+        return f"no copies of tables of {', '.join(others)}"
+
+    def read(self) -> Split:
+        """Read the part.
+
+        Raises:
+            UserError: the files are missing or broken, a folder has no benchmark, or the part is empty.
+        """
+        split = self.base.read()
+        tables = list({id(example.table): example.table for example in split.examples}.values())
+        seen = [t for folder in self.seen for t in tables_of(benchmark_in(folder), folder, "train")]
+        new = {table.id for table, is_copy in zip(tables, are_copies(tables, seen), strict=True) if not is_copy}
+        if not new:
+            raise UserError(f"seen: every table of {self.split} is a copy of one there; leave it out")
+        return _part(split, [example for example in split.examples if example.table.id in new])
+
+
+@dataclass(frozen=True)
+class AnswerlessSource(MadeSource):
+    """The questions of a split that cells answer, each about its table without the rows of the answer.
+
+    Attributes:
+        removed: take the rows away; False: the same questions about the whole tables.
+    """
+
+    removed: bool
+
+    @property
+    def how(self) -> str:
+        return f"answered in cells, their rows {'removed' if self.removed else 'kept'}"
+
+    def read(self) -> Split:
+        """Read the part.
+
+        Raises:
+            UserError: the files are missing or broken, or the part is empty.
+        """
+        split = self.base.read()
+        pairs = [(example, without_answer(example)) for example in split.examples]
+        examples = [made if self.removed else example for example, made in pairs if made is not None]
+        if not examples:
+            raise UserError(f"unanswerable: no question of {self.split} has an answer in cells and other rows")
+        return _part(split, examples)
+
+
+@dataclass(frozen=True)
 class PerturbedSource(MadeSource):
     """A split with perturbed tables (``tables.perturb``)."""
 
@@ -183,6 +243,17 @@ class ReadingSource(MadeSource):
         if self.cells is None:
             return reading_examples(question, self.input)
         return training_examples(question, self.cells, self.input)
+
+
+def benchmark_in(folder: Path) -> str:
+    """Return the name of the benchmark in a folder.
+
+    Raises:
+        UserError: there is none.
+    """
+    if not (name := benchmark_of(folder)):
+        raise UserError(f"seen={folder}: this is no folder of SQA, WikiTableQuestions, TabFact or HybridQA")
+    return name
 
 
 def _part(split: Split, examples: Sequence[Example]) -> Split:

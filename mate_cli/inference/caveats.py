@@ -1,4 +1,4 @@
-"""Reasons to doubt an answer: what the model was trained on, how sure it is, what it cannot compute."""
+"""Reasons to doubt an answer or to give none: how sure the model is, what it was trained on, what it cannot compute."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
 
 
 def answer_probability(record: Mapping[str, Any]) -> float | None:
-    """Of the answer: of its cell and span, of its least likely cell and its operator, or of its label."""
+    """Of the answer: calibrated, or of its cell and span, of its least likely cell and operator, or of its label."""
+    if "answer_probability" in record:
+        return float(record["answer_probability"])
     if "probability" in record:
         return float(record["probability"])
     if "operator" in record:
@@ -50,6 +52,20 @@ def answer_probability(record: Mapping[str, Any]) -> float | None:
         return None
     best = record["cells"][chosen]
     return float(best["probability"] * best.get("span_probability", 1.0))
+
+
+def withheld(record: Mapping[str, Any], threshold: float | None) -> dict[str, Any]:
+    """Return a record without its answer if that has a probability below ``threshold``; None: no threshold.
+
+    The answer then is empty, ``best_guess`` has what it was, and ``answer_probability`` how probable that is.
+    """
+    probability = answer_probability(record)
+    if threshold is None or probability is None:
+        return dict(record)
+    told = {**record, "threshold": threshold, "answer_probability": probability}
+    if probability >= threshold:
+        return told
+    return {**told, "answer": type(record["answer"])(), "best_guess": record["answer"]}
 
 
 def _computation_doubt(trained: TrainConfig, record: Mapping[str, Any]) -> str | None:

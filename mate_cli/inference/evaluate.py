@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -40,6 +41,7 @@ class EvaluatedRun:
     Attributes:
         data_folder: of the split or the corpus; None for a task that needs none.
         blank_question: remove the questions.
+        part: what of the split is asked, or what is made of it; the split itself if not given.
     """
 
     folder: RunFolder
@@ -49,6 +51,7 @@ class EvaluatedRun:
     data_folder: str | None
     blank_question: bool
     console: Console
+    part: Callable[[DataSource], SplitSource] = lambda whole: whole
 
     @cached_property
     def base(self) -> DataSource:
@@ -58,12 +61,12 @@ class EvaluatedRun:
     @property
     def asked(self) -> SplitSource:
         """The split as the run reads it."""
-        source = BlankedSource(self.base) if self.blank_question else self.base
+        source = BlankedSource(self._questions) if self.blank_question else self._questions
         return task_of(self.config).source(source, training=False)
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
-        return self.base.read().examples
+        return self._questions.read().examples
 
     @property
     def data_dir(self) -> Path:
@@ -109,6 +112,18 @@ class EvaluatedRun:
         targets = (learned[place]["target"] for place in range(min(len(learned), _COUNTED)))
         return Unigram.of(targets, self._predictor.model.config.vocab_size)
 
+    def evaluation(self) -> Evaluation:
+        """Predict every question with the run's best model, and with the baselines.
+
+        Raises:
+            UserError: the run has no model, the model does not match its configuration, or the data is missing.
+        """
+        return kind_of(self.config.task).evaluate(self)
+
+    @cached_property
+    def _questions(self) -> SplitSource:
+        return self.part(self.base)
+
     @cached_property
     def _predictor(self) -> Predictor:
         return Predictor(self.folder, self.config, self.hardware)
@@ -121,22 +136,10 @@ class EvaluatedRun:
 
 
 def evaluate_run(
-    folder: RunFolder,
-    config: TrainConfig,
-    hardware: HardwareConfig,
-    split: str,
-    console: Console,
-    data_dir: str | None = None,
-    blank_question: bool = False,
+    folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, split: str, console: Console
 ) -> Evaluation:
-    """Predict every question of a split with a run's best model, and with the baselines.
-
-    Raises:
-        UserError: the run has no model, the model does not match its configuration, or the data is missing.
-    """
-    data_folder = data_dir or config.data_dir
-    run = EvaluatedRun(folder, config, hardware, split, data_folder, blank_question, console)
-    return kind_of(config.task).evaluate(run)
+    """Evaluate a run on a split of the data that it was trained on (``EvaluatedRun.evaluation``)."""
+    return EvaluatedRun(folder, config, hardware, split, config.data_dir, False, console).evaluation()
 
 
 def predict_split(

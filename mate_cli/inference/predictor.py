@@ -15,6 +15,7 @@ from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.inference.calibration import calibration_of
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import RunFolder
@@ -99,14 +100,18 @@ class Predictor:
 class Answerer(Predictor):
     """A run's best model, ready for questions on a user's tables, in the precision of the device.
 
+    Attributes:
+        calibration: of its probabilities, if the run has one; remarks: a line if there is one that cannot be used.
+
     Raises:
-        UserError: as ``Predictor``; or the run's vocabulary does not fit its model.
+        UserError: as ``Predictor``; or the run's vocabulary does not fit its model, or its calibration is broken.
     """
 
     def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
         super().__init__(folder, trained, hardware, fixed_shapes=False)
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
         self.tokenizer.check_fits(self.model.config.vocab_size)
+        self.calibration, self.remarks = calibration_of(folder)
 
     def answer(self, example: Example) -> Prediction:
         """Predict one example.
@@ -143,8 +148,15 @@ class Answerer(Predictor):
     def record(self, example: Example, before: Sequence[str], top: int) -> dict[str, Any]:
         """Answer as ``converse``, and return what ``mate predict output=json`` prints.
 
+        A calibrated model adds ``answer_probability``, the probability that the answer is right.
+
         Args:
             top: number of cells that a selector names.
         """
         assert self.kind.answering is not None
-        return self.kind.answering.record(example.question, example.table, self.converse(example, before), top)
+        answering, prediction = self.kind.answering, self.converse(example, before)
+        record = answering.record(example.question, example.table, prediction, top)
+        if self.calibration is None or answering.confidence is None:
+            return record
+        (sure,) = self.calibration.probabilities([answering.confidence(prediction)])
+        return record | {"answer_probability": round(float(sure), 6)}

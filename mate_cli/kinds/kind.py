@@ -14,6 +14,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
 from mate_cli.metrics.baselines import Unigram
+from mate_cli.metrics.confidence import Confidence
 from mate_cli.metrics.wtq import Value
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
@@ -94,12 +95,14 @@ class QuestionAnswering:
         is_right: judge ``(example, prediction, gold values)`` by the official measure of the task.
         measures: judge ``(examples, records, gold values)``, where records are the lines of ``predictions-*.jsonl`` by
             question id; None: ``mate analyze`` cannot judge them, or knows them as ranked cells.
+        confidence: from a prediction to what the model says about it; None: it cannot be calibrated.
     """
 
     record: Callable[[str, Table, Any, int], dict[str, Any]]
     chosen: Callable[[Any], tuple[tuple[Coordinate, ...], str]]
     is_right: Callable[[Example, Any, Sequence[Value]], bool]
     measures: Callable[[Sequence[Example], Mapping[str, Any], Mapping[str, Sequence[Value]]], Judgement] | None = None
+    confidence: Callable[[Any], Confidence] | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from mate_cli.kinds.accuracy import accuracy_record, accuracy_report, grouped_ta
 from mate_cli.kinds.cell_selection import cell_records
 from mate_cli.kinds.kind import AskedRun, HubCard, Judgement, QuestionAnswering, Report, Right, TaskKind
 from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
-from mate_cli.metrics.denotation import Denotation, answer_texts, execute, gold_denotation, same_denotation
+from mate_cli.metrics.confidence import Confidence
+from mate_cli.metrics.denotation import Denotation, answer_texts, execute, formula, gold_denotation, same_denotation
 from mate_cli.metrics.sqa import Answers, sequence_scores
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of, verdicts
 from mate_cli.models.configuration import MateConfig
@@ -200,15 +201,24 @@ def _task(config: TaskConfig, schedule: ScheduleConfig) -> TableQA:
 
 
 def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> dict[str, Any]:
-    """Return the chosen cells, the operator and its result as texts; ``answer`` is empty if no cell is chosen."""
+    """Return the chosen cells, the operator and its result as texts; ``answer`` is empty if no cell is chosen.
+
+    ``formula`` shows how the answer was computed, None if it is the cells themselves.
+    """
     return {
         "question": question,
         "table": table.id,
         "answer": list(answer_texts(table, prediction.cells, prediction.aggregation)),
+        "formula": formula(table, prediction.cells, prediction.aggregation),
         "operator": prediction.aggregation,
         "operator_probability": round(prediction.aggregation_probability, 6),
         "cells": cell_records(table, prediction.cells, prediction.probabilities),
     }
+
+
+def _confidence(prediction: TableAnswer) -> Confidence:
+    least = min(prediction.probabilities, default=0.0)
+    return Confidence(least, len(prediction.cells), prediction.aggregation, prediction.aggregation_probability)
 
 
 def _is_right(example: Example, prediction: TableAnswer, gold: Sequence[Value]) -> bool:
@@ -255,6 +265,7 @@ KIND = TaskKind(
         chosen=lambda prediction: (prediction.cells, prediction.aggregation),
         is_right=_is_right,
         measures=_measures,
+        confidence=_confidence,
     ),
     pools=lambda config: config.num_aggregation_labels > 0,
 )

@@ -37,6 +37,10 @@ def answer_line(record: Mapping[str, Any]) -> str:
 
 
 def _answer_line(record: Mapping[str, Any]) -> str:
+    if "best_guess" in record:
+        guess = _answer_line({**_without_guess(record), "answer": record["best_guess"]})
+        sure = f"probability {record['answer_probability']:.2f} is below threshold={record['threshold']:g}"
+        return f"no answer: {sure}; best guess: {guess.removeprefix('answer: ')}"
     if "operator" in record:
         return f"answer: {', '.join(record['answer']) or 'none'}  ({_made_of(record)})"
     if "probability" in record:
@@ -49,11 +53,18 @@ def _answer_line(record: Mapping[str, Any]) -> str:
     return f"answer: {record['answer']}  (read from {place}; {sure})"
 
 
+def _without_guess(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "best_guess"}
+
+
 def _made_of(record: Mapping[str, Any]) -> str:
     count = len(record["cells"])
     cells = "1 cell" if count == 1 else f"{count} cells"
     columns = " and ".join(dict.fromkeys(cell["header"] for cell in record["cells"] if cell["header"]))
     place = f"{cells} of {columns}" if columns else cells
+    made = record["formula"] or place
+    if "answer_probability" in record:
+        return f"{made}; probability {record['answer_probability']:.2f}"
     if record["operator"] == NONE.name:
         return place
-    return f"{record['operator'].lower()} of {place}; probability of the operator {record['operator_probability']:.2f}"
+    return f"{made}; probability of the operator {record['operator_probability']:.2f}"

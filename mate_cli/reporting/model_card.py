@@ -9,8 +9,10 @@ from typing import Any
 from mate_cli.config.catalogue import options
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference.calibration import calibration_of
 from mate_cli.kinds.registry import kind_of
 from mate_cli.models.configuration import read_config
+from mate_cli.reporting.calibration import calibration_card
 from mate_cli.reporting.templates import render
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.training.export import is_tapas, public_command
@@ -23,7 +25,7 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
         UserError: the run's model has no readable configuration.
     """
     environment, model = read_record(folder.environment_file), read_config(folder.best_model)
-    kind = kind_of(trained.task)
+    kind, (calibration, _) = kind_of(trained.task), calibration_of(folder)
     return render(
         "model_card.md",
         config=trained,
@@ -40,6 +42,7 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
         settings=_settings(trained),
         trained=_training_line(folder, environment),
         scores={label: list(_leaves(record)) for label, record in read_record(folder.metrics_file).items()},
+        calibration=None if calibration is None else calibration_card(calibration),
         commands=list(_commands(environment))[::-1],
         limits=[kind.card.limit, *_limits(trained)],
     )

@@ -7,6 +7,7 @@
     status.json        state (running, done, interrupted, failed), step, wall time, devices, size of the model
     metrics.csv        the learning curves
     metrics.json       the final scores, with those of the baselines
+    calibration.json   from the model's probabilities to shares of right answers, after ``mate evaluate calibrate=...``
     predictions-*.jsonl  one prediction for each question of a split
     last.ckpt          the trainer state, to resume from
     not-finite/        the step at which the loss or gradient was not finite, if any
@@ -65,6 +66,7 @@ class RunFolder:
         self.best_model = path if (path / WEIGHTS).is_file() else path / "best"
         self.weights_file = self.best_model / WEIGHTS
         self.metrics_file = path / "metrics.json"
+        self.calibration_file = path / "calibration.json"
         self._seconds_before = 0.0
         self._started: float | None = None
         self._lock: BaseFileLock | None = None

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from mate_cli.config import task
-from mate_cli.encoding.source import BlankedSource, DataSource, DrawnSource, MadeSource, PartSource, SplitSource
+from mate_cli.encoding.source import (
+    AnswerlessSource,
+    BlankedSource,
+    DataSource,
+    DrawnSource,
+    MadeSource,
+    PartSource,
+    SplitSource,
+    UnseenSource,
+)
 from mate_cli.system.errors import UserError
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.split import Split
@@ -89,3 +98,26 @@ def test_a_changed_table_changes_the_files(tmp_path: Path) -> None:
 
 def tables_of(source: SplitSource) -> set[str]:
     return {example.table.id for example in source.read().examples}
+
+
+def test_copies_of_tables_of_other_training_splits_are_left_out(tmp_path: Path) -> None:
+    whole, other = DataSource("wtq", write_wtq(tmp_path / "wtq"), "dev"), write_sqa(tmp_path / "sqa")
+    unseen = UnseenSource(whole, (other,))
+    assert unseen.read().examples == whole.read().examples
+    assert unseen.fingerprint() != whole.fingerprint()
+    with pytest.raises(UserError, match="seen: every table of dev is a copy of one there"):
+        UnseenSource(whole, (whole.data_dir,)).read()
+    with pytest.raises(UserError, match="this is no folder of SQA"):
+        UnseenSource(whole, (tmp_path,)).read()
+
+
+def test_rows_of_the_answer_are_taken_away_or_kept(tmp_path: Path) -> None:
+    whole = DataSource("sqa", write_sqa(tmp_path), "dev")
+    kept, removed = (AnswerlessSource(whole, is_removed) for is_removed in (False, True))
+    by_id = {example.id: example for example in whole.read().examples}
+    assert [e.id for e in kept.read().examples] == [e.id for e in removed.read().examples]
+    assert all(by_id[e.id] == e for e in kept.read().examples)
+    assert all(e.table.num_rows < by_id[e.id].table.num_rows for e in removed.read().examples)
+    assert kept.fingerprint() != removed.fingerprint()
+    with pytest.raises(UserError, match="unanswerable: no question of dev has an answer in cells and other rows"):
+        AnswerlessSource(removed, removed=True).read()

@@ -84,6 +84,13 @@ def benchmark_of(folder: Path) -> str:
     return next((name for name, module in BENCHMARKS.items() if module.LAYOUT.is_whole(folder)), "")
 
 
+def tables_of(name: str, folder: Path, split: str) -> list[Table]:
+    """Return the tables of a split of a benchmark, with ids ``BENCHMARK/ID``."""
+    examples = BENCHMARKS[name].read_split(folder, split).examples
+    tables = {id(example.table): example.table for example in examples}
+    return [replace(table, id=f"{name}/{table.id}") for table in tables.values()]
+
+
 def are_copies(tables: Sequence[Table], reserved: Sequence[Table]) -> np.ndarray:
     """Mark the tables that are copies of a reserved one, bool ``[tables]``.
 
@@ -152,14 +159,8 @@ def _read_benchmarks(folders: Mapping[str, Path]) -> tuple[list[Table], list[Tab
     training, reserved = list[Table](), list[Table]()
     for name in (name for name in BENCHMARKS if name in folders):
         for split in BENCHMARKS[name].LAYOUT.present_splits(folders[name]):
-            (training if split == "train" else reserved).extend(_tables_of(name, folders[name], split))
+            (training if split == "train" else reserved).extend(tables_of(name, folders[name], split))
     return training, reserved
-
-
-def _tables_of(name: str, folder: Path, split: str) -> list[Table]:
-    examples = BENCHMARKS[name].read_split(folder, split).examples
-    tables = {id(example.table): example.table for example in examples}
-    return [replace(table, id=f"{name}/{table.id}") for table in tables.values()]
 
 
 def _tables_of_corpus(folder: Path) -> list[Table]:
