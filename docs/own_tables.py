@@ -46,8 +46,9 @@ def main(words: Sequence[str]) -> None:
     run = load_run(words[0] if words else None)
     with (FOLDER / "questions.csv").open(encoding="utf-8", newline="") as file:
         answered = [_ask(run, row) for row in csv.DictReader(file)]
+    threshold = None if run.calibration is None else run.calibration.threshold
     name = Path(words[0]).name if words else released_model()
-    (FOLDER / "README.md").write_text(report(answered, name), encoding="utf-8")
+    (FOLDER / "README.md").write_text(report(answered, name, threshold), encoding="utf-8")
 
 
 def _ask(run: LoadedRun, row: dict[str, str]) -> Answered:
@@ -74,7 +75,18 @@ def coverage(answered: Sequence[Answered]) -> float:
     return best / len(answered)
 
 
-def report(answered: Sequence[Answered], name: str) -> str:
+def above_threshold(answered: Sequence[Answered], threshold: float) -> str:
+    """Return a sentence about the questions that get an answer with the threshold of the calibration."""
+    given = [a for a in answered if a.probability >= threshold]
+    silent = [a for a in answered if not a.right]
+    return (
+        f" With `threshold={threshold:.2f}` {len(given)} of the {len(answered)} get an answer, "
+        f"{sum(a.is_right for a in given)} of these are right, and of the {len(silent)} that the table does not answer "
+        f"{sum(a not in given for a in silent)} get none."
+    )
+
+
+def report(answered: Sequence[Answered], name: str, threshold: float | None = None) -> str:
     kinds = [*dict.fromkeys(a.kind for a in answered)]
     groups = [*((kind, [a for a in answered if a.kind == kind]) for kind in kinds), ("all", answered)]
     scores = []
@@ -89,7 +101,9 @@ def report(answered: Sequence[Answered], name: str) -> str:
     return (
         f"# {len(answered)} questions on {len({a.table for a in answered})} tables of our own\n\n"
         f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Of the questions it is "
-        f"surest of, {WANTED:.0%} are right for {coverage(answered):.0%} of all.\n\n"
+        f"surest of, {WANTED:.0%} are right for {coverage(answered):.0%} of all."
+        + ("" if threshold is None else above_threshold(answered, threshold))
+        + "\n\n"
         + tabulate(scores, ("kind", "questions", "right", "share"), tablefmt="github")
         + "\n\n"
         + tabulate(

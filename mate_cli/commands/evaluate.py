@@ -76,7 +76,8 @@ def _show_trust(config: EvaluateConfig, run: EvaluatedRun, predictions: Mapping[
     from mate_cli.reporting.calibration import calibration_table, measured_line, threshold_line
 
     if config.calibrate is not None:
-        calibration = calibrated(run, predictions, config.calibrate)
+        names = [Path(path).resolve().name for path in config.seen or ()]
+        calibration = calibrated(run, predictions, config.calibrate, names)
         console.print(calibration_table(calibration))
         console.print(threshold_line(calibration), highlight=False)
     elif has_confidence(run):

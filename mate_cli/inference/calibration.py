@@ -135,6 +135,7 @@ def fit_calibration(
     threshold = threshold_for(sure, is_right, accuracy, _FEWEST_ANSWERS)
     measures = {
         "split": split,
+        "seen": [],
         "questions": len(is_right),
         "tables": len(set(tables)),
         "right": float(is_right.mean()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -83,14 +83,20 @@ def held_out_tables(folder: RunFolder, trained: TrainConfig, whole: DataSource) 
     return PartSource(whole, share, held_out=True)
 
 
-def calibrated(run: EvaluatedRun, predictions: Mapping[str, Any], accuracy: float) -> Calibration:
+def calibrated(
+    run: EvaluatedRun, predictions: Mapping[str, Any], accuracy: float, seen: Sequence[str] = ()
+) -> Calibration:
     """Fit the calibration of a run on these predictions, and write it to the run's folder.
+
+    Args:
+        seen: names of other data whose training tables were left out, for the record.
 
     Raises:
         UserError: as ``fit_calibration``.
     """
     answers = judged(run, predictions)
     calibration = fit_calibration(run.folder, answers.confidences, answers.right, answers.tables, accuracy, run.split)
+    calibration = replace(calibration, measures={**calibration.measures, "seen": list(seen)})
     calibration.write(run.folder.calibration_file)
     return calibration
 

@@ -67,6 +67,9 @@ def test_the_example_of_the_readme(mate, precision, capsys):
     assert (record["answer"], record["operator"]) == (["3"], "COUNT")
     assert [cell["text"] for cell in record["cells"]] == ["James Koros", "Paul Rono", "Sam Otieno"]
     assert min(cell["probability"] for cell in record["cells"]) > 0.9
+    assert record["formula"] == "COUNT(runner of rows 1, 3, 6) = 3"
+    assert record["answer_probability"] > load_run().calibration.threshold + 0.05
+    assert record["warnings"] == []
 
 
 def test_it_takes_half_the_room(trained, package):
