@@ -59,11 +59,12 @@ $(XLA_READY): pyproject.toml constraints.txt tests/cuda_stubs.py
 	@$(XLA_VENV)/bin/python tests/cuda_stubs.py
 	@touch $@
 
-# Most of the time goes into compiling small programs that run for a few steps: compile them fast, not well. Two processes,
+# Most of the time goes into compiling small programs that run for a few steps: compile them fast, not well. Three processes,
 # because a process that holds the programs of all tests once ended in a segmentation fault (docs/tpu.md).
 test-xla: export XLA_FLAGS = --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true
 test-xla: $(XLA_READY) ## run the torch-xla tests on the CPU, in their own environment; writes results/xla/README.md
 	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU $(XLA_VENV)/bin/python -m pytest -m xla tests/training/test_xla.py
+	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU $(XLA_VENV)/bin/python -m pytest -m xla tests/training/test_xla_classes.py tests/training/test_xla_spmd.py
 	OMP_NUM_THREADS=1 PJRT_DEVICE=CPU XLA_TABLE=results/xla/README.md $(XLA_VENV)/bin/python -m pytest -m xla tests/training/test_xla_tasks.py
 
 test-tutorials: $(READY) $(XLA_READY) ## run every command of docs/tutorials and compare the output (20 minutes; builds the environment of test-xla)

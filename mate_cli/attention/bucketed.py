@@ -161,10 +161,10 @@ def _attend_global(qkv: Qkv, plan: BucketedPlan, group: BucketGroup, dropout: Dr
 
 def _global_dropout(plan: BucketedPlan, group: BucketGroup, dropout: Dropout) -> Iterator[Dropout]:
     """Yield the dropout of each document's global tokens."""
-    tokens = torch.arange(plan.tokens, device=group.global_index.device).split(plan.pieces)[1::2]
-    queries = group.global_index.split([len(mask) for mask in group.global_masks])
-    for query_index, key_index in zip(queries, tokens, strict=True):
-        yield dropout.of_blocks(query_index, key_index, 1)
+    # Parts of the words: torch-xla crashes on parts of an index.
+    queries = dropout.query.index_select(1, group.global_index).split([len(mask) for mask in group.global_masks], 1)
+    for query, key in zip(queries, dropout.key.split(plan.pieces, 1)[1::2], strict=True):
+        yield dropout._replace(query=query[None], key=key[None])
 
 
 def _blocks(rows: Tensor, index: Tensor, shape: tuple[int, int]) -> Tensor:

@@ -28,6 +28,8 @@ def run(config: TrainConfig) -> None:
     show_question_sources(config.task, config.data_dir, config.paths, console)
     folder = train(config, console)
     if not is_first_rank():
+        if config.hardware.strategy == "spmd":  # the program of the first host's predictions needs all of them
+            evaluate_run(folder, config, config.hardware, split, console)
         return
     try:
         evaluation = evaluate_run(folder, config, config.hardware, split, console)

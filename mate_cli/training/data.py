@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 from torch.utils.data import DataLoader
 
-from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.encoding.batch import Batch
 from mate_cli.training.loader import batch_loader
 from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share, shares_by_class
 from mate_cli.training.shapes import ShapedRows
@@ -22,7 +22,7 @@ class TaskDataModule(pl.LightningDataModule):
         train, dev: encoded rows (map-style).
         is_stream: ``train`` is a stream, in which an example has as many losses as masked tokens; in other data each
             example has one.
-        batch: examples of an optimizer step; micro_batch: of one backward pass on one device.
+        batch: examples of an optimizer step; micro_batch: of one backward pass on the devices of one process.
         workers: processes that build batches and plans; 0 builds them in the training process.
         borders: most tokens of an example of each length class; with two or more, batches are of one class.
     """
@@ -32,7 +32,7 @@ class TaskDataModule(pl.LightningDataModule):
         train: Any,
         dev: Any,
         is_stream: bool,
-        collator: Collator,
+        collator: Callable[[Sequence[Any]], Batch],
         batch: int,
         micro_batch: int,
         steps: int,

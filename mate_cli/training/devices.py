@@ -44,8 +44,13 @@ class Devices:
 
     @property
     def replicas(self) -> bool:
-        """True for several XLA devices; their runtime starts a thread or process for each."""
-        return self.device_type == "xla" and self.devices > 1
+        """True for several XLA devices with a program each; their runtime starts a thread or process for each."""
+        return self.device_type == "xla" and self.devices > 1 and self.strategy != "spmd"
+
+    @property
+    def of_process(self) -> int:
+        """Devices that one process gives their batches: all of the machine if they run one program."""
+        return self.devices if self.strategy == "spmd" else 1
 
     def alone(self) -> Devices:
         """The same profile on a single device."""
@@ -55,8 +60,9 @@ class Devices:
         if self.device_type == "xla":
             from mate_cli.training.xla import trainer_arguments
 
-            replicas = self.world_size if self.replicas else 1
-            return trainer_arguments(self.accelerator == "xla_cpu", self.devices, replicas, self.precision)
+            # Of one program Lightning sees one device.
+            devices = self.devices // self.of_process
+            return trainer_arguments(self.accelerator == "xla_cpu", devices, self._xla_strategy(), self.precision)
         return {
             "accelerator": self.accelerator,
             "devices": self.devices,
@@ -64,6 +70,17 @@ class Devices:
             "precision": self.precision,
             "strategy": self._lightning_strategy(),
         }
+
+    def _xla_strategy(self) -> Any:
+        if self.strategy == "spmd":
+            from mate_cli.training.spmd import OneProgram
+
+            return OneProgram(self.world_size)
+        if self.replicas:
+            from mate_cli.training.xla import Replicas
+
+            return Replicas(self.world_size)
+        return "auto"
 
     def _lightning_strategy(self) -> Any:
         if self.strategy == "fsdp":
@@ -140,11 +157,15 @@ def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, in
     return micro_batch, batch // per_pass
 
 
-def loader_workers(hardware: HardwareConfig, devices: int = 1) -> int:
-    """Processes that build batches for each device: as in the profile, or else up to 4 of half the cores."""
+def loader_workers(hardware: HardwareConfig, devices: int = 1, of_process: int = 1) -> int:
+    """Processes that build batches for one process: as in the profile, or up to 4 for each device, of half the cores.
+
+    Args:
+        devices: of the machine; of_process: those of this process.
+    """
     if hardware.workers is not None:
         return hardware.workers
-    return max(1, min(4, (os.cpu_count() or 1) // 2 // devices))
+    return max(1, min(4 * of_process, (os.cpu_count() or 1) // 2 * of_process // devices))
 
 
 def _all_devices(accelerator: str) -> int:

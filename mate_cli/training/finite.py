@@ -16,6 +16,7 @@ from torch import Tensor
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import replacing, write_json
+from mate_cli.training.divided import DividedBatch
 from mate_cli.training.module import TaskModule, logs_step
 
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ class FiniteLoss(Callback):
     def _keep(self, trainer: pl.Trainer, module: TaskModule, values: dict[str, float]) -> tuple[Path, list[str]]:
         """Write the step and its first micro-batch with a loss that is not finite; return the file and its examples."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        batches = data.batches_of(trainer.global_step - 1, trainer.global_rank, trainer.world_size)
-        losses = [_by_example(*pair) for pair in zip(batches, module.pass_losses, strict=True)]
+        place = trainer.global_rank, trainer.world_size
+        batches = data.batches_of(trainer.global_step - 1, *place)
+        losses = [_by_example(*pair, *place) for pair in zip(batches, module.pass_losses, strict=True)]
         wrong = [[name for name, loss in batch.items() if not math.isfinite(loss)] for batch in losses]
         batch = next((batch for batch, names in zip(batches, wrong, strict=True) if names), batches[0])
         file = self.folder.path / "not-finite" / f"step-{trainer.global_step}-rank-{trainer.global_rank}.json"
@@ -84,8 +86,16 @@ def _in_examples(names: list[str]) -> str:
     return f" in {', '.join(names[:_NAMED])}{more}" if names else ", although the losses of all examples are finite"
 
 
-def _by_example(batch: Batch, losses: Tensor) -> dict[str, float]:
-    """The loss of each example; of masked tokens, the sum over the example."""
+def _by_example(batch: Batch, losses: Tensor, rank: int = 0, world_size: int = 1) -> dict[str, float]:
+    """The loss of each example; of masked tokens, the sum over the example.
+
+    Args:
+        losses: of a batch divided among devices, those of all ranks, one after another.
+    """
+    if isinstance(batch, DividedBatch):
+        of_devices = losses.cpu().chunk(world_size)[rank].chunk(len(batch.shares))
+        pairs = zip(batch.shares, of_devices, strict=True)
+        return {name: loss for pair in pairs for name, loss in _by_example(*pair).items()}
     batch = batch.on_host()
     example = batch.document[batch.masked] if batch.num_masked else torch.arange(len(batch.ids))
     sums = torch.zeros(len(batch.ids)).index_add(0, example, losses[: len(example)].float().cpu())

@@ -37,6 +37,7 @@ from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.curves import Curves
 from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, device_name, has_slow_bf16, loader_workers, resolve_devices
+from mate_cli.training.divided import DividingCollator
 from mate_cli.training.finite import FiniteLoss
 from mate_cli.training.fitting import fitting_way, inputs_of, memory_limit
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
@@ -136,7 +137,7 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     on_xla = devices.device_type == "xla"
     check_dropout(config)
     if on_xla:
-        start_xla(cache_folder(config.paths))
+        start_xla(cache_folder(config.paths), devices.strategy == "spmd")
     pl.seed_everything(config.seed, verbose=False)
     task = task_of(config)
     model, vocabulary, new = starting_model(config, task, console)
@@ -167,12 +168,12 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
         rows.train,
         rows.dev,
         rows.is_stream,
-        collator,
+        DividingCollator(collator, devices.of_process, micro_batch) if devices.of_process > 1 else collator,
         schedule.batch,
-        micro_batch,
+        micro_batch * devices.of_process,
         steps,
         config.seed,
-        loader_workers(config.hardware, devices.devices),
+        loader_workers(config.hardware, devices.devices, devices.of_process),
         classes.borders,
     )
     if devices.replicas and schedule.validate_every and steps % schedule.validate_every:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch.utils.data import DataLoader
 
-from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.encoding.batch import Batch
 from mate_cli.system.stopping import leave_stopping_to_parent
 
 
-def batch_loader(rows: Any, collator: Collator, workers: int, **batching: Any) -> DataLoader[Batch]:
+def batch_loader(
+    rows: Any, collator: Callable[[Sequence[Any]], Batch], workers: int, **batching: Any
+) -> DataLoader[Batch]:
     """A loader with ``workers`` processes, which ignore stop signals."""
     return DataLoader(
         rows,

@@ -15,7 +15,9 @@ from torch.distributed.tensor import DTensor
 from mate_cli.models.embeddings import Embeddings
 from mate_cli.models.encoder import Encoder
 from mate_cli.tasks.task import Task, Verdict
+from mate_cli.training.divided import DividedBatch
 from mate_cli.training.optimizer import BertAdamW, parameter_groups, rate_factor
+from mate_cli.training.spmd import joined_losses, predict_shares
 from mate_cli.training.xla import gather_objects, seed_xla
 
 if TYPE_CHECKING:
@@ -94,7 +96,12 @@ class TaskModule(pl.LightningModule):
         For a stream, the sum of its losses: the number of losses is known only at the end of the step, where
         ``on_before_optimizer_step`` divides the gradients.
         """
-        losses = self.task.losses(self(batch), batch)
+        if isinstance(batch, DividedBatch):
+            averaged = 1
+            losses = joined_losses(self._losses_of(batch.share()))
+        else:
+            averaged = self.trainer.world_size  # ranks, of whose gradients the strategy takes the mean
+            losses = self._losses_of(batch)
         if batch_idx % self.trainer.accumulate_grad_batches == 0:
             self.pass_losses.clear()
         self.pass_losses.append(losses.detach())
@@ -102,11 +109,14 @@ class TaskModule(pl.LightningModule):
         if losses_per_step is None:
             self._stream_losses += batch.num_masked
         # A tensor, because XLA compiles Python numbers into the program.
-        share = torch.tensor(self.trainer.world_size / (losses_per_step or 1))
+        share = torch.tensor(averaged / (losses_per_step or 1))
         loss = losses.sum() * share.to(losses)
         self._record_loss(loss.detach(), batch_idx)
         # Undo Lightning's division by the number of passes.
         return loss * self.trainer.accumulate_grad_batches
+
+    def _losses_of(self, batch: Batch) -> Tensor:
+        return self.task.losses(self(batch), batch)
 
     def _record_loss(self, share: Tensor, batch_idx: int) -> None:
         self._passes_loss = self._passes_loss + share
@@ -159,7 +169,11 @@ class TaskModule(pl.LightningModule):
         self._verdicts.clear()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._verdicts.append(self.task.verdicts(self.task.predict(self.model, batch), batch.on_host()))
+        if isinstance(batch, DividedBatch):
+            shares = predict_shares(self.task, self.model, batch)
+            self._verdicts.append([verdict for share in shares for verdict in self.task.verdicts(*share)])
+        else:
+            self._verdicts.append(self.task.verdicts(self.task.predict(self.model, batch), batch.on_host()))
 
     def on_validation_epoch_end(self) -> None:
         best = most_confident(self._verdicts_of_all_ranks())
@@ -178,10 +192,10 @@ class TaskModule(pl.LightningModule):
         if self.trainer.world_size == 1:
             return self._verdicts
         by_rank: list[Any] = [None] * self.trainer.world_size
-        if self.device.type == "xla":
-            by_rank = gather_objects(self._verdicts)
-        else:
+        if torch.distributed.is_initialized():  # also between hosts whose devices run one program
             torch.distributed.all_gather_object(by_rank, self._verdicts)
+        else:
+            by_rank = gather_objects(self._verdicts)
         return [batch for place in zip(*by_rank, strict=True) for batch in place]
 
     def configure_optimizers(self) -> Any:

@@ -58,6 +58,11 @@ def check_xla(hardware: HardwareConfig) -> None:
             f"hardware={hardware.name} needs {needed} XLA devices, and this machine has {devices}; torch-xla works "
             f"with one or all: set hardware.devices to 1 or {devices}"
         )
+    if hardware.strategy == "spmd" and (hardware.devices or devices) == 1:
+        raise UserError(
+            "hardware.strategy=spmd divides the batch among several XLA devices: leave it out, or set hardware.devices "
+            f"(here are {devices})"
+        )
 
 
 def xla_devices(accelerator: str) -> int:
@@ -65,12 +70,32 @@ def xla_devices(accelerator: str) -> int:
     return (XLAProcessor if accelerator == "xla_cpu" else XLAAccelerator).auto_device_count()
 
 
-def start_xla(cache: Path) -> None:
+def check_runtime(devices: int, expected: int) -> None:
+    """
+    Raises:
+        UserError: the runtime has another number of devices than the batch was divided among.
+    """
+    if devices != expected:
+        raise UserError(
+            f"the runtime has {devices} devices, and the profile's hardware.devices times hardware.nodes are "
+            f"{expected}: take the profile of this TPU"
+        )
+
+
+def start_xla(cache: Path, one_program: bool) -> None:
     """Keep compiled programs in a folder for later processes; must run before the first use of a device.
 
     The runtime and the processes it starts read the folder from the environment.
+
+    Args:
+        one_program: over all devices, which torch-xla then treats as one.
     """
     os.environ.setdefault("XLA_PERSISTENT_CACHE_PATH", str(cache / "xla"))
+    if one_program:
+        import torch_xla.runtime as xr
+
+        if not xr.is_spmd():
+            xr.use_spmd()
 
 
 def seed_xla(seed: int) -> None:
@@ -183,11 +208,7 @@ class Replicas(XLAStrategy):
         super().setup_distributed()
         _rank.set(self.global_rank)
         rank_zero_only.rank = _rank  # type: ignore[attr-defined]
-        if self.world_size != self.expected:
-            raise UserError(
-                f"the runtime has {self.world_size} replicas, and the profile's hardware.devices times hardware.nodes "
-                f"are {self.expected}: take the profile of this TPU"
-            )
+        check_runtime(self.world_size, self.expected)
 
     def reduce(self, output: Any, group: Any = None, reduce_op: Any = "mean") -> torch.Tensor:
         """The sum or the mean of a number over the replicas."""
@@ -217,16 +238,16 @@ class SyncEachBatch(pl.Callback):
         torch_xla.sync()
 
 
-def trainer_arguments(on_processor: bool, devices: int, replicas: int, precision: str) -> dict[str, Any]:
+def trainer_arguments(on_processor: bool, devices: int, strategy: Any, precision: str) -> dict[str, Any]:
     """Arguments of ``pl.Trainer`` for XLA devices; the runtime knows how many machines there are.
 
     Args:
         on_processor: use torch-xla on the CPU, not a TPU.
-        devices: on each machine; replicas: on all machines together, 1 for a single device.
+        devices: on each machine.
     """
     return {
         "accelerator": XLAProcessor() if on_processor else "tpu",
         "devices": devices,
-        "strategy": Replicas(replicas) if replicas > 1 else "auto",
+        "strategy": strategy,
         "plugins": [MixedPrecision()] if precision == "bf16-mixed" else None,
     }

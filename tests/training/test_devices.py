@@ -61,6 +61,7 @@ def test_loader_workers_are_shared_among_the_devices(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 16)
     assert [loader_workers(CPU, devices) for devices in (1, 2, 4, 8, 16)] == [4, 4, 2, 1, 1]
     assert loader_workers(replace(CPU, workers=3), 8) == 3
+    assert [loader_workers(CPU, devices, devices) for devices in (1, 2, 4, 8)] == [4, 8, 8, 8]
 
 
 def test_predictions_are_made_on_one_of_the_devices():

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from mate_cli.attention import FixedShape
+from mate_cli.attention import FixedShape, widest_shape
 from mate_cli.attention.backends import cheapest_on_xla
 from mate_cli.config.rules import problems
 from mate_cli.kinds.registry import kind_of
@@ -119,6 +119,15 @@ def test_sharded_and_whole_models() -> None:
     assert whole.sums == whole.gradients
     assert shared.optimizer == whole.optimizer // 4
     assert shared.sums == 0
+
+
+def test_one_program_takes_what_replicas_take() -> None:
+    config, model = prepared(0.0, "backbone.layers=1")
+    replicas = Devices("tpu", 8, 4, "bf16-mixed", "auto")
+    inputs, way = LargestInputs(64, widest_shape(1, 64)), Way("dense", False, 2)
+    one_program = count_memory(config, model, replace(replicas, strategy="spmd"), inputs, way)
+    assert one_program == count_memory(config, model, replicas, inputs, way)
+    assert one_program.sums == one_program.gradients
 
 
 def test_attention_on_xla_follows_the_windows() -> None:

@@ -106,6 +106,18 @@ def test_what_only_other_devices_do(accelerator, processor):
     assert line.startswith("strategy=fsdp is for processors and GPUs")
 
 
+def test_one_program_is_for_several_xla_devices(monkeypatch, torch_xla, processor):
+    (line,) = problems(replace(processor, accelerator="cpu", strategy="spmd"))
+    assert line.startswith("strategy=spmd is for XLA devices; leave it out")
+    one_program = replace(processor, devices=None, strategy="spmd")
+    with pytest.raises(UserError, match=r"strategy=spmd divides .*set hardware.devices \(here are 1\)"):
+        resolve_devices(one_program)
+    monkeypatch.setenv("CPU_NUM_DEVICES", "4")
+    devices = resolve_devices(one_program)
+    assert (devices.world_size, devices.of_process, devices.replicas) == (4, 4, False)
+    assert (devices.alone().of_process, devices.alone().strategy) == (1, "auto")
+
+
 @pytest.mark.parametrize("key", ["runs", "cache"])
 def test_an_address_is_no_folder(key):
     (line,) = problems(PathsConfig(**{key: "gs://bucket/mate"}))
@@ -138,5 +150,5 @@ def test_a_runtime_of_more_replicas_than_the_profile_says(monkeypatch):
     for name, own in runtime.items():
         monkeypatch.setattr(XLAStrategy, name, own)
     monkeypatch.setattr(rank_zero_only, "rank", rank_zero_only.rank)
-    with pytest.raises(UserError, match=r"the runtime has 4 replicas, and the profile's .* are 2"):
+    with pytest.raises(UserError, match=r"the runtime has 4 devices, and the profile's .* are 2"):
         xla.Replicas(2).setup_distributed()
