@@ -66,7 +66,7 @@ def on_cpu(folder, cache, *words):
     return fit.train(composed("hardware=cpu", "hardware.precision='32'", *SMALL, *paths, *words), SILENT)
 
 
-@pytest.mark.parametrize("model", ["mate", "tapas"])
+@pytest.mark.parametrize("model", ["mate", "mate_bucketed", "tapas"])
 def test_dropout_takes_the_same_as_on_the_cpu(model, data, tmp_path, cache):
     rates = [f"task.schedules.smoke.{name}=0.2" for name in ("dropout", "attention_dropout")]
     words = ("task=sample", f"model={model}", *data["sample"], "task.schedules.smoke.steps=3", *rates)
