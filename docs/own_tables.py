@@ -17,6 +17,7 @@ from pathlib import Path
 from scipy.stats import binomtest
 from tabulate import tabulate
 
+from mate_cli.config.hardware import HardwareConfig
 from mate_cli.inference.caveats import answer_probability
 from mate_cli.notebook import LoadedRun, load_run
 from mate_cli.system.distribution import released_model
@@ -43,7 +44,8 @@ class Answered:
 
 
 def main(words: Sequence[str]) -> None:
-    run = load_run(words[0] if words else None)
+    # In full precision, so that the answers are the same on every machine.
+    run = load_run(words[0] if words else None, hardware=HardwareConfig(name="auto", precision="32", micro_batch=1))
     with (FOLDER / "questions.csv").open(encoding="utf-8", newline="") as file:
         answered = [_ask(run, row) for row in csv.DictReader(file)]
     threshold = None if run.calibration is None else run.calibration.threshold
