@@ -23,7 +23,8 @@ class TaskDataModule(pl.LightningDataModule):
         is_stream: ``train`` is a stream, in which an example has as many losses as masked tokens; in other data each
             example has one.
         batch: examples of an optimizer step; micro_batch: of one backward pass on the devices of one process.
-        workers: processes that build batches and plans; 0 builds them in the training process.
+        workers: processes that build batches and plans; 0 builds them in the training process, as validation on a CPU
+            does.
         borders: most tokens of an example of each length class; with two or more, batches are of one class.
     """
 
@@ -61,7 +62,10 @@ class TaskDataModule(pl.LightningDataModule):
         share: Any = (
             shares_by_class(self.dev_classes, *place) if self.has_classes else rank_share(len(self.dev), *place)
         )
-        return batch_loader(self.dev, self.collator, self.workers, sampler=share, batch_size=self.micro_batch)
+        # A process that is forked in the midst of training keeps a copy of what training has in memory, and stays.
+        # On a CPU that is the whole training, for batches that take a hundredth of a pass to build.
+        workers = 0 if self.trainer.strategy.root_device.type == "cpu" else self.workers
+        return batch_loader(self.dev, self.collator, workers, sampler=share, batch_size=self.micro_batch)
 
     @property
     def losses_per_step(self) -> int | None:
