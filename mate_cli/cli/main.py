@@ -28,6 +28,9 @@ def main(argv: list[str] | None = None) -> int:
     debug = "--debug" in words
     # Threads that wait by spinning slow each other down many times over as soon as a neighbour wants a core.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # oneDNN keeps what it has compiled for the last 1,024 shapes: gigabytes, for packed batches all differ in length.
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(name, "64")
     try:
         with stopping_tidily():
             words, folder = take_config_dir([word for word in words if word != "--debug"])
