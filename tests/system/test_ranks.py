@@ -35,7 +35,8 @@ def test_verdicts_of_all_ranks_are_those_of_one(verdicts, batch, world_size):
         found[:] = by_rank
 
     trainer = mock.PropertyMock(return_value=SimpleNamespace(world_size=world_size))
-    with mock.patch.object(TaskModule, "trainer", trainer), mock.patch("torch.distributed.all_gather_object", gather):
+    group = mock.patch.multiple("torch.distributed", is_initialized=lambda: True, all_gather_object=gather)
+    with mock.patch.object(TaskModule, "trainer", trainer), group:
         merged = most_confident(module._verdicts_of_all_ranks())
     assert merged == most_confident(batched(verdicts, batch))
 
