@@ -69,13 +69,18 @@ def findings(records: Iterable[Record]) -> list[dict[str, Any]]:
         {
             "series": list(series),
             "model": model,
-            "exponents": {name: exponent(*xy(_fitted(curve), value)) for name, value in VALUES.items()},
+            "exponents": exponents(curve),
             "intervals": dict(_intervals(_fitted(curve), by_curve.get((series, "limit"), []))),
             "break_even": dict(_break_even(curve)),
         }
         for (series, model), curve in by_curve.items()
         if len(curve) > 1
     ]
+
+
+def exponents(curve: list[Record]) -> dict[str, float | None]:
+    """Return the exponent of each value of ``VALUES`` over the length, of one model."""
+    return {name: exponent(*xy(_fitted(curve), value)) for name, value in VALUES.items()}
 
 
 def _fitted(curve: list[Record]) -> list[Record]:
@@ -125,8 +130,8 @@ def exponent_interval(lengths: Sequence[int], rounds: Sequence[np.ndarray]) -> l
     medians = np.stack(drawn)[:, np.min(drawn, axis=0) > 0]
     if medians.shape[1] < (1 - _MOST_UNDEFINED) * _DRAWS:
         return None
-    exponents = np.polyfit(np.log(lengths), np.log(medians), 1)[0]
-    return [float(end) for end in np.quantile(exponents, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])]
+    slopes = np.polyfit(np.log(lengths), np.log(medians), 1)[0]
+    return [float(end) for end in np.quantile(slopes, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])]
 
 
 def break_even(lengths: Sequence[int], speedups: Sequence[float]) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from mate_cli.bench.findings import Series, Value, curves, findings
+from mate_cli.bench.findings import Series, Value, curves, exponents
 from mate_cli.bench.measure import Record
 
 _FORWARD, _TRAINING = ("base", "grid", 1, "forward", "fp32"), ("base", "grid", 1, "training", "fp32")
@@ -59,13 +59,12 @@ GOALS = (
 
 def judged(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Return each goal with its worst value and its state: met, not met, not measured."""
-    records = list(records)
-    by_curve, fits = curves(records), findings(records)
-    return [_judge(goal, by_curve.get((goal.series, goal.model), []), fits) for goal in GOALS]
+    by_curve = curves(records)
+    return [_judge(goal, by_curve.get((goal.series, goal.model), [])) for goal in GOALS]
 
 
-def _judge(goal: Goal, curve: list[Record], fits: list[dict[str, Any]]) -> dict[str, Any]:
-    values = _at_lengths(goal, curve) if goal.lengths else _fitted(goal, fits)
+def _judge(goal: Goal, curve: list[Record]) -> dict[str, Any]:
+    values = _at_lengths(goal, curve) if goal.lengths else _fitted(goal, curve)
     worst = max(values, key=lambda value: _excess(goal, value)) if values else None
     state = "not measured" if worst is None else "met" if _excess(goal, worst) <= 0 else "not met"
     return {**vars(goal), "lengths": list(goal.lengths), "series": list(goal.series), "found": worst, "state": state}
@@ -81,10 +80,9 @@ def _at_lengths(goal: Goal, curve: list[Record]) -> list[float]:
     return [value for value in values if value is not None] if len(values) == len(goal.lengths) else []
 
 
-def _fitted(goal: Goal, fits: list[dict[str, Any]]) -> list[float]:
-    name = goal.value.removeprefix("exponent of ")
-    fitting = [fit for fit in fits if (tuple(fit["series"]), fit["model"]) == (goal.series, goal.model)]
-    return [value for fit in fitting if (value := fit["exponents"][name]) is not None]
+def _fitted(goal: Goal, curve: list[Record]) -> list[float]:
+    value = exponents(curve)[goal.value.removeprefix("exponent of ")]
+    return [] if value is None else [value]
 
 
 def _excess(goal: Goal, value: float) -> float:

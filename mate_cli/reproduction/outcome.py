@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mate_cli.bench.findings import findings, point_of
+from mate_cli.bench.findings import curves, exponents, point_of
 from mate_cli.metrics.statistics import Contrast, Spread, contrast, holm, median_run, rank_correlation, spread
 from mate_cli.reproduction.experiment import (
     Experiment,
@@ -184,15 +184,15 @@ def _readable(source: Source, result: Mapping[str, Any], step: Step, ledger: Led
 
 def bench_numbers(results: Mapping[str, Any]) -> dict[str, Any]:
     """Return exponents by measure and model, and speed-ups by length, model and other model, of ``mate bench``."""
-    exponents: dict[str, dict[str, Any]] = {}
-    for finding in findings(results["records"]):
-        for measure, value in finding["exponents"].items():
-            exponents.setdefault(measure, {})[finding["model"]] = value
+    by_measure: dict[str, dict[str, Any]] = {}
+    for (_, model), curve in curves(results["records"]).items():
+        for measure, value in exponents(curve).items() if len(curve) > 1 else ():
+            by_measure.setdefault(measure, {})[model] = value
     speedups: dict[str, dict[str, Any]] = {}
     for record in results["records"]:
         ratios = {other: summary["median"] for other, summary in record.get("speedup", {}).items()}
         speedups.setdefault(str(point_of(record).length), {})[record["model"]] = ratios
-    return {"exponents": exponents, "speedups": speedups}
+    return {"exponents": by_measure, "speedups": speedups}
 
 
 def flow_numbers(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def write_outcome(outcome: Outcome, caption: str, figures: Sequence[Path], folde
         UserError: the folder cannot be written.
     """
     name = outcome.experiment.name
-    if _values_in(folder / f"{name}.csv") > values_of(outcome):
+    if _values_in(folder / f"{name}.csv") > _values_of(outcome):
         return []
     texts = {f"{name}.md": outcome_markdown(outcome, caption, figures)}
     if outcome.rows:
@@ -144,13 +144,13 @@ def outcome_latex(outcome: Outcome, caption: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def values_of(outcome: Outcome) -> int:
+def _values_of(outcome: Outcome) -> int:
     """Return the number of our values in a table, one for each seed."""
     return sum(len(cell.by_seed) for row in outcome.rows for cell in row.cells.values())
 
 
 def _values_in(file: Path) -> int:
-    """Return ``values_of`` of the table that a CSV file holds; 0 if it is no such file."""
+    """Return ``_values_of`` of the table that a CSV file holds; 0 if it is no such file."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             return sum(int(line["n"]) for line in csv.DictReader(lines))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import check_bytes, check_size, table_of
+from mate_cli.tables.user_limits import check_bytes, check_size, file_size, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def read_parquet(path: Path) -> Table:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    check_bytes(path, _file_size(path))
+    check_bytes(path, file_size(path))
     try:
         with ParquetFile(path) as file:
             names, columns = file.schema_arrow.names, _columns(path, file)
@@ -61,14 +61,6 @@ def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
             size += sum(map(len, more))
         check_bytes(path, size)
     return columns
-
-
-def _file_size(path: Path) -> int:
-    try:
-        with path.open("rb") as file:
-            return file.seek(0, 2)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def _parquet_texts(name: str, column: pa.Array, path: Path) -> list[str]:

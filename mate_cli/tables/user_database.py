@@ -15,7 +15,7 @@ from mate_cli.config.rules import unknown_name
 from mate_cli.system.distribution import install_command
 from mate_cli.system.errors import UserError, named
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_ROWS, check_bytes, check_size, table_of
+from mate_cli.tables.user_limits import MAX_ROWS, check_bytes, check_size, file_size, table_of
 
 _QUERY = re.compile(r"\s*(select|with|values|from)\b", re.IGNORECASE)
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -35,7 +35,7 @@ def read_sqlite(path: Path, part: str | None = None) -> Table:
         UserError: the file cannot be read or is no database; there is no such table, or several to choose from; the
             query fails or would write; the result has no row or is too large.
     """
-    _check_there(path)
+    file_size(path)  # the errors of databases do not say why a file cannot be read
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             connection.set_authorizer(
@@ -52,19 +52,12 @@ def read_duckdb(path: Path, part: str | None = None) -> Table:
         import duckdb
     except ModuleNotFoundError as error:
         raise UserError(f"{path}: reading DuckDB needs its library; {install_command('duckdb')}") from error
-    _check_there(path)
+    file_size(path)  # the errors of databases do not say why a file cannot be read
     try:
         with closing(duckdb.connect(str(path), read_only=True, config=_LOCKED)) as connection:
             return _table(path, connection, part, _DUCKDB_NAMES)
     except duckdb.Error as error:
         raise UserError(f"{path}: {_reason(error, 'DuckDB')}") from error
-
-
-def _check_there(path: Path) -> None:
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def _table(path: Path, connection: Any, part: str | None, listing: str) -> Table:

@@ -50,6 +50,19 @@ def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> N
             raise UserError(f"{path}: more than {limit} {name}; ask about a table of at most {limit}")
 
 
+def file_size(path: Path) -> int:
+    """Return the bytes of a file.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.seek(0, 2)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
 def check_bytes(path: Path, size: int) -> None:
     """
     Raises:

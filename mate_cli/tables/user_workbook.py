@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError, named
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_bytes, check_size, table_of
+from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_bytes, check_size, file_size, table_of
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
@@ -35,15 +35,13 @@ def read_workbook(path: Path, sheet: str | None = None) -> Table:
     """
     from python_calamine import CalamineError, CalamineWorkbook
 
+    check_bytes(path, file_size(path))
     try:
-        check_bytes(path, path.stat().st_size)
         _check_unpacked(path)
         with CalamineWorkbook.from_path(str(path)) as workbook:
             chosen = _sheet(path, workbook, sheet)
             rows, title = _rows(path, chosen)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (CalamineError, zipfile.BadZipFile) as error:
+    except (CalamineError, zipfile.BadZipFile, OSError) as error:
         raise UserError(f"{path}: cannot be read as a workbook ({named(str(error))}); save it anew") from error
     header, *body = rows or [[]]
     return table_of(path, header, body, title or (chosen.name if sheet is not None else ""))

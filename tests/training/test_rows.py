@@ -17,13 +17,13 @@ def test_rows_without_a_loss_are_left_out_and_counted() -> None:
     console = Console(file=io.StringIO(), width=200)
     kept = keep_learnable(ROWS, np.array([True, False, True, False, True]), console)
     assert kept["id"][:] == ["a", "c", "e"]
-    assert console.file.getvalue() == "train: 2 of 5 examples have no answer to learn from; left out\n"  # type: ignore[attr-defined]
+    assert console.file.getvalue() == "train: 2 of 5 examples have no answer to learn from; left out\n"
 
 
 def test_all_rows_with_a_loss_stay_without_a_word() -> None:
     console = Console(file=io.StringIO())
     assert keep_learnable(ROWS, np.ones(5, dtype=bool), console) is ROWS
-    assert console.file.getvalue() == ""  # type: ignore[attr-defined]
+    assert console.file.getvalue() == ""
 
 
 def test_training_needs_a_row_with_a_loss() -> None:
@@ -40,7 +40,7 @@ def test_only_questions_with_several_candidates_go_and_their_number_is_told() ->
     console = Console(file=io.StringIO(), width=200)
     kept = without_ambiguous(with_candidates([], [1], [1, 1], [0, 2, 3], [4]), console)
     assert kept["id"][:].tolist() == ["0", "1", "4"]
-    assert console.file.getvalue() == "train: 2 of 5 questions have several candidates; left out\n"  # type: ignore[attr-defined]
+    assert console.file.getvalue() == "train: 2 of 5 questions have several candidates; left out\n"
     assert without_ambiguous(kept, console) is kept
 
 
