@@ -12,7 +12,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # Packages that no training imports: linters, and the dependencies of sweeps and TensorBoard.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
 
-.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables wheel clean
+.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -132,6 +132,10 @@ own-tables: $(READY) ## ask the released model the questions of results/own-tabl
 
 real-tables: $(READY) ## draw the table sizes of mate bench suite=training again, from the data that mate prepare fetched
 	$(VENV)/bin/python -m mate_cli.bench.draw_tables
+
+docs: $(READY) ## build the site of README, guides, reference and results in build/site, with links checked
+	$(VENV)/bin/python -m sphinx --quiet --fail-on-warning --keep-going -c docs/site . build/site
+	@echo "open build/site/index.html"
 
 wheel: $(READY) ## build dist/mate_tables-*.whl
 	rm -rf dist

@@ -220,7 +220,7 @@ def _keys(command: str, values: Mapping[str, Any] | None) -> Iterator[str]:
         if key.name.endswith(".name"):  # set by the option itself
             continue
         if values is None:
-            default = "" if key.required else f"; default: {_shown(key.default)}"
+            default = "" if key.required else f"; default: {as_typed(key.default)}"
         else:
             default = _default(key.name, values)
         yield f"  {key.name}"
@@ -231,15 +231,15 @@ def _default(name: str, values: Mapping[str, Any]) -> str:
     """The value of a key, or of the same key in each schedule."""
     start, of_schedules, end = name.partition("*")
     if not of_schedules:
-        return f"; default: {_shown(values[name])}" if values.get(name, "???") != "???" else ""
-    shown = {key: _shown(value) for key, value in values.items() if key.startswith(start) and key.endswith(end)}
+        return f"; default: {as_typed(values[name])}" if values.get(name, "???") != "???" else ""
+    shown = {key: as_typed(value) for key, value in values.items() if key.startswith(start) and key.endswith(end)}
     if len(set(shown.values())) == 1:
         return f"; default: {next(iter(shown.values()))}"
     listed = [f"{key.removeprefix(start).removesuffix(end)} {value}" for key, value in shown.items()]
     return f"; default: {', '.join(listed)}" if listed else ""
 
 
-def _shown(default: object) -> str:
+def as_typed(default: object) -> str:
     """A default as it is typed."""
     if default is None:
         return "null"
