@@ -76,10 +76,10 @@ def _problem(name: str, path: str, kind: str, runs: Path) -> str | None:
 
 
 def _is_run(place: Path, kind: str, listed: Path) -> bool:
-    """Look for a run, or for what ``mate evaluate selector=... reader=...`` or ``mate export`` wrote."""
+    """Look for a run, what ``mate evaluate selector=... reader=...`` or ``mate export`` wrote, or a published model."""
     try:
         if kind == "listed run" and is_run_folder(listed):
             return True
-        return is_run_folder(place) or (place / "pipeline.json").is_file()
+        return is_run_folder(place) or any((place / name).is_file() for name in ("pipeline.json", "config.json"))
     except (OSError, ValueError):  # a name too long, a NUL byte, a folder that may not be looked into
         return False

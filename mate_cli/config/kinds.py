@@ -19,6 +19,7 @@ class Traits:
         asked: what ``mate predict`` asks the model; None: it answers nothing by itself.
         converses: whether a question may follow up on the one before it.
         role: the stage of PointR that a run can be.
+        tapas_class: the class of ``transformers`` that computes the model with full attention, or its encoder.
         learns_from_corpus: whether it learns from tables alone, without questions (``task.format=corpus``).
         uses: of the keys that some kinds use and others do not, those that this kind uses; ``schedule`` is the schedule
             in use. Two runs that differ in other such keys are the same run (``mate_cli.runs.identity``). None: all.
@@ -27,6 +28,7 @@ class Traits:
     asked: Literal["question", "statement"] | None = None
     converses: bool = False
     role: Role | None = None
+    tapas_class: str = "TapasModel"
     learns_from_corpus: bool = False
     uses: tuple[str, ...] | None = None
 
@@ -40,8 +42,15 @@ KINDS = {
     "table_qa": Traits(
         asked="question",
         converses=True,
+        tapas_class="TapasForQuestionAnswering",
         uses=(*_QUESTIONS, "task.qa", "schedule.temperature", "schedule.contrast", "backbone.pooling"),
     ),
-    "entailment": Traits(asked="statement", uses=(*_QUESTIONS, "schedule.mentions", "backbone.pooling")),
-    "masked_language": Traits(learns_from_corpus=True, uses=("task.masking", "backbone.pooling")),
+    "entailment": Traits(
+        asked="statement",
+        tapas_class="TapasForSequenceClassification",
+        uses=(*_QUESTIONS, "schedule.mentions", "backbone.pooling"),
+    ),
+    "masked_language": Traits(
+        learns_from_corpus=True, tapas_class="TapasForMaskedLM", uses=("task.masking", "backbone.pooling")
+    ),
 }

@@ -64,7 +64,6 @@ KIND = TaskKind(
         pipeline="text-classification",
         does="It says whether a table entails a statement (label 1) or refutes it (label 0).",
         limit="It has no label for a statement that the table says nothing about.",
-        tapas_class="TapasForSequenceClassification",
         tapas_fields=lambda config: {
             "id2label": dict(enumerate(LABELS)),
             "label2id": {name: label for label, name in enumerate(LABELS)},

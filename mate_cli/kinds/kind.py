@@ -112,14 +112,12 @@ class HubCard:
     Attributes:
         pipeline: the Hub's name of the task.
         does, limit: a sentence each: what the model predicts, and what it cannot.
-        tapas_class: the class of ``transformers`` that computes the model, or its encoder.
-        tapas_fields: the fields of ``config.json`` that make that class predict as our head does.
+        tapas_fields: the fields of ``config.json`` that make ``Traits.tapas_class`` predict as our head does.
     """
 
     pipeline: str
     does: str
     limit: str
-    tapas_class: str = "TapasModel"
     tapas_fields: Callable[[MateConfig], dict[str, Any]] = lambda config: {}
 
 

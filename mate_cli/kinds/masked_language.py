@@ -72,7 +72,6 @@ KIND = TaskKind(
         pipeline="fill-mask",
         does="It predicts masked words and cells from the rest of a table and from the text around it.",
         limit="It answers nothing by itself, and is of use as a start for other trainings.",
-        tapas_class="TapasForMaskedLM",
     ),
     next_command="mate train task=hybridqa backbone=run backbone.path={run}",
 )

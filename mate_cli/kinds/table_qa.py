@@ -257,7 +257,6 @@ KIND = TaskKind(
         pipeline="table-question-answering",
         does="It answers questions on a table by cells of one column and, where it learnt to, an operator on them.",
         limit="An answer that is not made of cells of one column is out of its reach.",
-        tapas_class="TapasForQuestionAnswering",
         tapas_fields=_tapas_fields,
     ),
     answering=QuestionAnswering(

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mate_cli.system.errors import UserError
+from mate_cli.system.files import weight_files
 
 WORDS = "tapas.embeddings.word_embeddings.weight"
 POSITIONS = "tapas.embeddings.position_embeddings.weight"
@@ -48,11 +49,6 @@ def written_whole(folder: Path) -> Iterator[Path]:
                 os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def weight_files(folder: Path) -> list[Path]:
-    """List the files with a model's tensors: safetensors, else PyTorch's."""
-    return sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:

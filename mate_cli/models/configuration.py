@@ -47,6 +47,8 @@ class MateConfig(PretrainedConfig):
         max_span, span_head: longest span in pieces and its scorer (``span_reading``).
         num_aggregation_labels, temperature, init_cell_selection_weights_to_zero: number of operators on cells (0 for
             none), divisor of token logits, initial weights of cells and columns (``table_qa``).
+        allow_empty_column_selection: choose no column, and with it no cell, where the question has a higher logit than
+            every column (``table_qa``; TAPAS for WikiSQL with known operators).
         mentions: add a head that predicts which text tokens occur in the table (``entailment``).
     """
 
@@ -82,6 +84,7 @@ class MateConfig(PretrainedConfig):
     num_aggregation_labels: int = 0
     temperature: float = 1.0
     init_cell_selection_weights_to_zero: bool = False
+    allow_empty_column_selection: bool = False
     mentions: bool = False
 
     def pattern(self) -> Pattern:
@@ -123,12 +126,18 @@ def read_config(folder: Path) -> MateConfig:
         raise UserError(f"{path} holds no configuration; fetch the model again")
     if stored.get("model_type") == "tapas":
         # Hugging Face writes the fields that differ from its defaults, and our defaults differ from those.
-        stored = {**TapasConfig().to_dict(), **stored}
+        stored = {**TapasConfig().to_dict(), "heads": "full", "kind": _kind_of_tapas(stored), **stored}
     fields = {name: stored[name] for name in _FIELDS if name in stored}
     fault = _config_fault(fields)
     if fault:
         raise UserError(f"{path} describes no BERT or TAPAS model: {fault}")
     return MateConfig(**fields)
+
+
+def _kind_of_tapas(stored: dict[str, Any]) -> str:
+    """The kind of task of Hugging Face's class; that of our default for an encoder alone."""
+    kinds = {traits.tapas_class: kind for kind, traits in reversed(KINDS.items())}
+    return next((kinds[name] for name in stored.get("architectures") or () if name in kinds), MateConfig.kind)
 
 
 def _config_fault(fields: dict[str, Any]) -> str | None:

@@ -23,6 +23,7 @@ class MateForMaskedLM(MatePreTrainedModel):
     """
 
     kind: ClassVar[str] = "masked_language"
+    unread: ClassVar[str | None] = "tapas.pooler."
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)

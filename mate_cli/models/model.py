@@ -22,12 +22,14 @@ class MatePreTrainedModel(PreTrainedModel):
 
     Attributes:
         kind: value of ``task.kind`` that the head is for, kept in ``config.json``; "" without a head.
+        unread: beginning of the names of parameters that the head does not read, and that a checkpoint may lack.
     """
 
     config: MateConfig
     config_class = MateConfig
     base_model_prefix = "tapas"
     kind: ClassVar[str] = ""
+    unread: ClassVar[str | None] = None
 
     def __init__(self, config: MateConfig) -> None:
         super().__init__(config)

@@ -42,11 +42,14 @@ class TableLogits(NamedTuple):
         places: ``[P]``, mean of the token logits of each cell.
         columns: ``[L]``.
         operators: ``[D, labels]``, without labels if the model has no aggregation.
+        nothing: ``[D]``, logit of no column, the mean of the column logits of the question's tokens; ``[0]`` without
+            ``MateConfig.allow_empty_column_selection``.
     """
 
     places: Tensor
     columns: Tensor
     operators: Tensor
+    nothing: Tensor = torch.empty(0)
 
 
 class MateForTableQuestionAnswering(MatePreTrainedModel):
@@ -83,12 +86,13 @@ class MateForTableQuestionAnswering(MatePreTrainedModel):
         """Apply the heads to ``states``, float ``[T, H]``, and ``pooled``, float ``[D, H]``."""
         token_logits = (states @ self.output_weights + self.output_bias) / self.config.temperature
         column_logits = states @ self.column_output_weights + self.column_output_bias
-        places = len(grid.column)
+        places, can_be_empty = len(grid.column), self.config.allow_empty_column_selection
         by_place = mean_by_group(column_logits, grid.place, places)
         return TableLogits(
             mean_by_group(token_logits, grid.place, places),
             mean_by_group(by_place, grid.column, len(grid.document)),
             self.aggregation_classifier(pooled) if self.config.num_aggregation_labels else pooled[:, :0],
+            mean_by_group(column_logits, grid.text, len(pooled)) if can_be_empty else column_logits[:0],
         )
 
     @torch.no_grad()

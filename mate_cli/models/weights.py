@@ -17,11 +17,12 @@ from torch import Tensor, nn
 
 from mate_cli.config.catalogue import typed_options
 from mate_cli.config.model import BackboneConfig
-from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, weight_files, written_whole
+from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, written_whole
 from mate_cli.models.configuration import read_config
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import ADDED_PARAMETERS
 from mate_cli.system.errors import UserError
+from mate_cli.system.files import weight_files
 
 Model = TypeVar("Model", bound=MatePreTrainedModel)
 
@@ -200,7 +201,8 @@ def load_model(folder: Path, model_class: type[Model], heads: str | None = None)
         )
     model = model_class(config)
     report = load_weights(model, folder)
-    problems = [f"{name} is missing" for name in report.new] + [f"{name} is unknown" for name in report.unused]
+    missing = [name for name in report.new if model.unread is None or not name.startswith(model.unread)]
+    problems = [f"{name} is missing" for name in missing] + [f"{name} is unknown" for name in report.unused]
     if problems:
         raise UserError(
             f"{folder} is a checkpoint of another model: {'; '.join(problems[:3])} ({len(problems)} in all)"

@@ -37,7 +37,7 @@ def model_card(folder: RunFolder, trained: TrainConfig) -> str:
         task_line=_line("task", trained.task.name),
         model_class=kind.model.__name__,
         asked=trained.task.traits.asked,
-        tapas_class=kind.card.tapas_class if is_tapas(model) else None,
+        tapas_class=trained.task.traits.tapas_class if is_tapas(model) else None,
         origin=list(_origins(environment.get("origin", {"backbone": trained.backbone.name}))),
         settings=_settings(trained),
         trained=_training_line(folder, environment),

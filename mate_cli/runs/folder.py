@@ -39,6 +39,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.identity import Identity, differences
 from mate_cli.runs.provenance import code_version, environment
+from mate_cli.runs.published import is_published, published
 from mate_cli.runs.records import read_run, upgraded
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import (
@@ -46,6 +47,7 @@ from mate_cli.system.files import (
     hold,
     in_turn,
     remove_leftovers,
+    weight_files,
     write_json,
     write_json_lines,
     write_text,
@@ -62,9 +64,9 @@ class RunFolder:
         self.config_file = path / "config.yaml"
         self.last_checkpoint = path / "last.ckpt"
         self.environment_file = path / "environment.json"
-        # A folder of mate export is a run folder too, with the model beside its configuration.
-        self.best_model = path if (path / WEIGHTS).is_file() else path / "best"
-        self.weights_file = self.best_model / WEIGHTS
+        # A folder of mate export or of a published model is a run folder too, with the model at its top.
+        self.best_model = path if (path / "config.json").is_file() else path / "best"
+        self.weights_file = next(iter(weight_files(self.best_model)), self.best_model / WEIGHTS)
         self.metrics_file = path / "metrics.json"
         self.calibration_file = path / "calibration.json"
         self._seconds_before = 0.0
@@ -244,7 +246,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: str | None = None) -> TrainConfig:
-    """Read the configuration of a run from ``config.yaml`` in its folder.
+    """Read the configuration of a run from ``config.yaml`` in its folder, or of a published model from ``config.json``.
 
     Args:
         max_tokens, expansion: values to use instead of those in training.
@@ -253,10 +255,11 @@ def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: s
         UserError: the folder or the file is missing, or the file is not a valid configuration.
     """
     file = Path(run) / "config.yaml"
-    if not file.is_file():
+    if not file.is_file() and not is_published(Path(run)):
         raise UserError(f"{run} is not a run folder: it has no config.yaml (mate train makes one)")
     try:
-        plain = upgraded(yaml.safe_load(file.read_text(encoding="utf-8")))
+        is_run = file.is_file()
+        plain = upgraded(yaml.safe_load(file.read_text(encoding="utf-8"))) if is_run else published(Path(run))
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(TrainConfig), _literal(plain)))
     except (OSError, UnicodeError, yaml.YAMLError, OmegaConfBaseException, TypeError, ValueError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]

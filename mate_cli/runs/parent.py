@@ -10,7 +10,7 @@ from mate_cli.config.model import BackboneConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder, load_run_config, read_record
 from mate_cli.system.errors import UserError
-from mate_cli.system.files import content_hash
+from mate_cli.system.files import content_hash, weight_files
 
 
 def parent_run(path: str) -> RunFolder:
@@ -80,8 +80,6 @@ def starting_weights(backbone: BackboneConfig) -> str | None:
         return None
     if backbone.source == "run":
         return weights_hash(Path(backbone.path).expanduser())
-    from mate_cli.models.checkpoint import weight_files  # imports torch
-
     files = weight_files(Path(backbone.path).expanduser())
     return content_hash(files) if files else None
 

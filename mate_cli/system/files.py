@@ -142,3 +142,8 @@ def content_hash(files: Iterable[Path]) -> str:
         digest.update(os.fsencode(f"{file.name}\0{size}\0"))
         digest.update(content or b"")
     return digest.hexdigest()
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """List the files with a model's tensors: safetensors, else PyTorch's."""
+    return sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))

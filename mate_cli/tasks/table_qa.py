@@ -74,6 +74,7 @@ class TableQA(Task):
         config.temperature = self.temperature
         config.num_aggregation_labels = 0 if self.weak is None else len(OPERATORS)
         config.init_cell_selection_weights_to_zero = self.zero_head
+        config.allow_empty_column_selection = False
 
     def encoding(self, options: EncodingOptions) -> EncodingOptions:
         return replace(options, whole_answer=True)
@@ -187,9 +188,14 @@ def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Te
 
 
 def cell_probabilities(logits: TableLogits, batch: Batch) -> Tensor:
-    """The probability of each cell, ``[cells]``; 0 outside the likeliest column of its table (first of equals)."""
+    """The probability of each cell, ``[cells]``; 0 outside the likeliest column of its table (first of equals).
+
+    Also 0 in a table where no column is likelier than none (``TableLogits.nothing``).
+    """
     columns = logits.columns[: len(batch.header_document)].detach()
     best = first_best_by_group(columns, batch.header_document, len(batch.first))
+    if len(logits.nothing):
+        best = torch.where(columns[best.clamp(min=0)] > logits.nothing[: len(best)], best, -1)
     is_in_best = batch.cell_header == best[batch.cell_document]
     return torch.where(is_in_best, logits.places[: len(is_in_best)].sigmoid(), 0.0)
 
