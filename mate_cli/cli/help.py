@@ -74,6 +74,10 @@ EXAMPLES = {
         ),
         ("mate predict run=runs/my-run table=cities.csv question=... output=json", "for other programs"),
         (
+            "mate predict table=cities.csv questions=asked.txt to=answers.jsonl",
+            "a file of questions, by the released model; the same command goes on after an interruption",
+        ),
+        (
             "mate predict selector=DIR reader=DIR table=cities.csv passages=texts.json question=...",
             "a span as the answer; a cell links to texts.json, {key: text}, by [[key]] or [[key|words shown]]",
         ),

@@ -1,4 +1,4 @@
-"""Answer a question on a table of your own, with the chosen cells marked."""
+"""Answer a question, or a file of them, on a table of your own, with the chosen cells marked."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Example
 from mate_cli.tables.user_passages import linked, matched_passages, read_passages
+from mate_cli.tables.user_questions import read_questions
 from mate_cli.tables.user_table import read_table
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 def run(config: PredictConfig) -> None:
     """Print the table with its chosen cells and the answer, or the same as JSON."""
     example, model, warnings = _read(config)  # before PyTorch is imported, so that mistakes are reported at once
+    if config.questions is not None:
+        _answer_file(config, config.questions, example, model, warnings)
+        return
 
     from mate_cli.reporting.answer import answer_line
     from mate_cli.reporting.marked_table import marked_table
@@ -36,7 +40,7 @@ def run(config: PredictConfig) -> None:
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
     console = Console(soft_wrap=True)
-    console.print(config.question, style="bold", markup=False, highlight=False)
+    console.print(example.question, style="bold", markup=False, highlight=False)
     console.print(marked_table(example.table, record["cells"], console.width))
     console.print(answer_line(record), markup=False, highlight=False)
     if "model" in record:
@@ -62,12 +66,12 @@ def _read(config: PredictConfig) -> tuple[Example, Stage | Pipeline, list[str]]:
     assert table is not None
     assert model is not None
     if config.passages is None or texts is None:
-        return Example("question", config.question, table), model, []
+        return Example("question", config.question or "", table), model, []
     table = linked(table)
     passages, unused = matched_passages(Path(config.passages), texts, table)
     more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
     warnings = [f"{config.passages}: no cell links to {unused[0]!r}{more}"] if unused else []
-    return Example("question", config.question, table, passages=passages), model, warnings
+    return Example("question", config.question or "", table, passages=passages), model, warnings
 
 
 def _open(config: PredictConfig) -> Stage | Pipeline:
@@ -104,6 +108,28 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
     assert isinstance(ranking, CellPrediction)
     selection = {example.id: top_cells(ranking, config.top)}
     cells = read_cells(model, [example], selection, config.hardware, Console(file=sys.stderr, soft_wrap=True))
-    record = answer_record(config.question, example.table, ranking, config.top)
+    record = answer_record(example.question, example.table, ranking, config.top)
     record = read_answer_record(record, cells[example.id], config.weight)
     return withheld(record, config.threshold) | {"warnings": caveats(model.reader.config, record)}
+
+
+def _answer_file(
+    config: PredictConfig, path: str, example: Example, model: Stage | Pipeline, warnings: list[str]
+) -> None:
+    """Answer the questions of a file into another, and say how many there are."""
+    questions = read_questions(Path(path))
+    with without_collection():
+        from mate_cli.inference.predictor import Answerer
+        from mate_cli.inference.question_file import QuestionFile
+        from mate_cli.inference.stages import Stage
+
+    assert isinstance(model, Stage)
+    answerer = Answerer(model.folder, model.config, config.hardware)
+    facts = {"model": released_model()} if config.run is None else {"run": config.run}
+    file = QuestionFile(answerer, model.config, example, facts, config.top, config.threshold)
+    console = Console(stderr=True, soft_wrap=True)
+    had = file.answer(questions, Path(config.to), console)
+    for line in warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    before = f", {had} of them from an earlier run" if had else ""
+    print(f"{config.to}: {len(questions)} answers{before}")

@@ -23,6 +23,7 @@ EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
 
 
 PREDICTING = (("run",), ("selector", "reader"))
+ASKING = (("question",), ("questions",))
 
 
 @dataclass
@@ -138,7 +139,16 @@ class PredictConfig:
         text=True,
         reads="file",
     )
-    question: str = key(MISSING, "the question or the statement, as it is", text=True)
+    question: str | None = key(None, "the question or the statement, as it is", text=True)
+    questions: str | None = key(
+        None,
+        "run: file of questions on the table, one a line (.txt), or in the column or key question (.csv, .tsv, .jsonl)",
+        text=True,
+        reads="file",
+    )
+    to: str = key(
+        "answers.jsonl", "questions: file for the answers, one JSON record a line; goes on with it", text=True
+    )
     max_tokens: int | None = key(
         None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=16
     )
@@ -153,11 +163,14 @@ class PredictConfig:
     output: str = key("rich", "a marked table, or JSON", choices=OUTPUTS)
 
     def missing(self) -> list[str]:
-        """A line where no run is named and no released model installed."""
-        return [] if find_spec(RELEASED) else none_given(self, PREDICTING)
+        """A line where nothing is asked, or where no run is named and no released model installed."""
+        return none_given(self, ASKING) + ([] if find_spec(RELEASED) else none_given(self, PREDICTING))
 
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
         alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
         before = ["before belongs to run"] if self.run is None and self.before else []
-        return several_given(self, PREDICTING) + alone + before
+        many = "questions" if self.questions else None
+        single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
+        single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
+        return several_given(self, PREDICTING) + several_given(self, ASKING) + alone + before + single

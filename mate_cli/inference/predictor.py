@@ -153,8 +153,27 @@ class Answerer(Predictor):
         Args:
             top: number of cells that a selector names.
         """
+        return self._record(example, self.converse(example, before), top)
+
+    def records(self, example: Example, questions: Sequence[str], top: int) -> list[dict[str, Any]]:
+        """As ``record``, of several questions on the table of ``example``, none of which follows up on another.
+
+        Raises:
+            UserError: the table does not fit with one of them.
+        """
+        asked = [replace(example, id=str(number), question=question) for number, question in enumerate(questions)]
+        encoded = list(encode(asked, self.tokenizer, self.options))
+        for one in encoded:
+            if isinstance(one.outcome, TooLarge):
+                raise UserError(self._too_large(one.outcome, one.full_length))
+        rows, size = [row_of(*pair) for pair in zip(asked, encoded, strict=True)], self.hardware.prediction_batch
+        batches = (self.collator(rows[start : start + size]) for start in range(0, len(rows), size))
+        predictions = self.predict(batches)
+        return [self._record(one, prediction, top) for one, prediction in zip(asked, predictions, strict=True)]
+
+    def _record(self, example: Example, prediction: Prediction, top: int) -> dict[str, Any]:
         assert self.kind.answering is not None
-        answering, prediction = self.kind.answering, self.converse(example, before)
+        answering = self.kind.answering
         record = answering.record(example.question, example.table, prediction, top)
         if self.calibration is None or answering.confidence is None:
             return record

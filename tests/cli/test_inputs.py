@@ -36,7 +36,7 @@ def test_every_wrong_path_is_named_beside_the_other_mistakes(capsys: pytest.Capt
     words = ("run=runs/sample/dmeo", "table=nope.csv", "passages=runs", "qestion=why", "top=0")
     assert errors(capsys, "predict", *words) == [
         "error: unknown key 'qestion': did you mean question?",
-        "error: question is missing: write question=...",
+        "error: question is missing: write question=..., or questions=...",
         "error: run=runs/sample/dmeo: there is no such folder; did you mean runs/sample/demo?",
         "error: table=nope.csv: there is no such file",
         "error: passages=runs: this is a folder; name a file",
@@ -132,7 +132,7 @@ def test_each_command_checks_its_paths(
 def test_a_key_without_a_value_is_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert errors(capsys, "predict", "run=runs/sample/demo") == [
         "error: table is missing: write table=...",
-        "error: question is missing: write question=...",
+        "error: question is missing: write question=..., or questions=...",
     ]
 
 

@@ -31,6 +31,7 @@ TASKS = (
 HARDWARE = "auto, cpu, cpu_bf16, gpu, gpu_ddp, gpu_fsdp, tpu_v3, tpu_v3_32, tpu_v4, tpu_v5e, tpu_v6e, xla_cpu"
 TRICKY = "\\'\"${}[](),=: ~+-#|&@%é\t null"
 TEXT = st.text(st.one_of(st.sampled_from(TRICKY), st.characters(exclude_categories=("Cs", "Cc"))), max_size=30)
+OPTIONAL = TEXT.filter(lambda text: text not in ("", "null"))  # null: as if it were not given
 
 
 @settings(max_examples=250)
@@ -52,9 +53,9 @@ class TestText:
     """Through the whole of ``main``."""
 
     @settings(max_examples=3)
-    @given(question=TEXT.filter(bool), table=TEXT.filter(bool), run=TEXT.filter(lambda text: text not in ("", "null")))
+    @given(question=OPTIONAL, table=TEXT.filter(bool), run=OPTIONAL)
     @example(question="a, b: 'c' [d] {e=f} \"g\" \\ ", table="C:\\data\\${x}\\", run=" ")
-    @example(question="null", table="~", run="a=b,c=d")
+    @example(question="~", table="null", run="a=b,c=d")
     def test_reaches_the_command_and_its_children_unchanged(self, question: str, table: str, run: str) -> None:
         with pytest.MonkeyPatch.context() as patch:
             seen = Jobs()
@@ -202,7 +203,7 @@ def test_what_has_no_default_is_asked_for(
     assert main(["predict", "top=0"]) == 2
     assert errors() == [
         "error: table is missing: write table=...",
-        "error: question is missing: write question=...",
+        "error: question is missing: write question=..., or questions=...",
         "error: run is missing: write run=..., or selector=... and reader=...",
         "error: top=0: must be at least 1",
     ]

@@ -1,0 +1,118 @@
+"""A file of questions: the answers of single ones, in a file that a second run goes on with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mate_cli.inference import question_file
+from mate_cli.system.errors import UserError
+from mate_cli.tables.user_questions import read_questions
+from tests.training.conftest import TINY, train_once
+
+TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
+ASKED = ["Who is the mayor of Birch?", "Which city has 1200 people?", "Who leads Alder?"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, cache):
+    """A finished run of two steps."""
+    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
+
+
+@pytest.fixture
+def ask(mate, trained):
+    """Call ``mate predict`` on the towns; what it wrote, by line."""
+    Path("towns.csv").write_text(TOWNS)
+    Path("asked.txt").write_text("\n".join(ASKED) + "\n\n")
+
+    def start(*words: str) -> int:
+        return mate("predict", f"run={trained}", "table=towns.csv", "hardware=cpu", "hardware.precision='32'", *words)
+
+    return start
+
+
+def written():
+    return [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
+
+
+def test_answers_are_those_of_single_questions(ask, capsys, monkeypatch):
+    monkeypatch.setattr(question_file, "_BATCH", 2)
+    assert ask("questions=asked.txt") == 0
+    assert capsys.readouterr().out == "answers.jsonl: 3 answers\n"
+    for question, record in zip(ASKED, written(), strict=True):
+        assert ask(f"question={question}", "output=json") == 0
+        single = json.loads(capsys.readouterr().out)
+        assert record.pop("run").endswith("first")
+        for cells in (record, single):
+            cells["cells"] = [(cell["row"], cell["column"], round(cell["probability"], 4)) for cell in cells["cells"]]
+        assert record == single
+
+
+def test_a_second_run_goes_on_where_the_first_was_killed(ask, capsys):
+    assert ask("questions=asked.txt") == 0
+    whole = Path("answers.jsonl").read_text()
+    first, second, _ = whole.splitlines(keepends=True)
+    Path("answers.jsonl").write_text(first + second[:30])
+    capsys.readouterr()
+    assert ask("questions=asked.txt") == 0
+    assert "3 answers, 1 of them from an earlier run" in capsys.readouterr().out
+    assert Path("answers.jsonl").read_text() == whole
+    for other in ("no record\n", first.replace("Birch?", "Alder?"), first.replace("first", "other"), "3\n"):
+        Path("answers.jsonl").write_text(other)
+        assert ask("questions=asked.txt") == 2
+        assert "something else than answers to these questions" in capsys.readouterr().err
+        assert Path("answers.jsonl").read_text() == other
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("asked.txt", "a\u2028b?\n\n c?\n"),
+        ("asked.csv", "number,question\n1,a\u2028b?\n2,c?\n"),
+        ("asked.tsv", "question\tnumber\na\u2028b?\t1\nc?\t2\n"),
+        ("asked.jsonl", '{"question": "a\\u2028b?"}\n{"question": "c?", "more": 1}\n'),
+    ],
+)
+def test_forms_of_a_file(name, content, tmp_path):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert read_questions(tmp_path / name) == ["a\u2028b?", "c?"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("asked.txt", "\n \n", "there is no question in it"),
+        ("asked.csv", "text\nWho?\n", "column 'question' is missing"),
+        ("asked.csv", "question,n\n,1\n", "line 2: the question is empty"),
+        ("asked.jsonl", "[1]\n", "expected a JSON object"),
+        ("asked.doc", "Who?", "questions are a file in"),
+    ],
+)
+def test_faults_of_a_file(name, content, message, tmp_path):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_questions(tmp_path / name)
+
+
+def test_what_does_not_go_together(ask, mate, trained, capsys):
+    assert ask() == 2
+    assert "question is missing" in capsys.readouterr().err
+    assert ask("question=Who?", "questions=asked.txt") == 2
+    assert "question and questions given" in capsys.readouterr().err
+    assert ask("questions=asked.txt", "before=[Who?]") == 2
+    assert "leave out before" in capsys.readouterr().err
+    words = (f"selector={trained}", f"reader={trained}", "table=towns.csv", "questions=asked.txt")
+    assert mate("predict", *words) == 2
+    assert "leave out selector and reader" in capsys.readouterr().err
+    assert ask("questions=asked.txt", "to=missing/answers.jsonl") == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_table_that_does_not_fit_is_refused_before_anything_is_written(ask, capsys):
+    Path("towns.csv").write_text("city,people\n" + "Alder,1\n" * 400)
+    assert ask("questions=asked.txt") == 2
+    assert "tokens, and this run reads" in capsys.readouterr().err
+    assert not Path("answers.jsonl").exists()
