@@ -20,6 +20,8 @@ class Traits:
         converses: whether a question may follow up on the one before it.
         role: the stage of PointR that a run can be.
         tapas_class: the class of ``transformers`` that computes the model with full attention, or its encoder.
+        published_tasks: options of ``task`` whose data a published model of that class is asked (``runs.published``):
+            one without operators on cells, and one with them; a single one for a class without operators; or none.
         learns_from_corpus: whether it learns from tables alone, without questions (``task.format=corpus``).
         uses: of the keys that some kinds use and others do not, those that this kind uses; ``schedule`` is the schedule
             in use. Two runs that differ in other such keys are the same run (``mate_cli.runs.identity``). None: all.
@@ -29,6 +31,7 @@ class Traits:
     converses: bool = False
     role: Role | None = None
     tapas_class: str = "TapasModel"
+    published_tasks: tuple[str, ...] = ()
     learns_from_corpus: bool = False
     uses: tuple[str, ...] | None = None
 
@@ -43,14 +46,19 @@ KINDS = {
         asked="question",
         converses=True,
         tapas_class="TapasForQuestionAnswering",
+        published_tasks=("sqa", "wtq"),
         uses=(*_QUESTIONS, "task.qa", "schedule.temperature", "schedule.contrast", "backbone.pooling"),
     ),
     "entailment": Traits(
         asked="statement",
         tapas_class="TapasForSequenceClassification",
+        published_tasks=("tabfact",),
         uses=(*_QUESTIONS, "schedule.mentions", "backbone.pooling"),
     ),
     "masked_language": Traits(
-        learns_from_corpus=True, tapas_class="TapasForMaskedLM", uses=("task.masking", "backbone.pooling")
+        learns_from_corpus=True,
+        tapas_class="TapasForMaskedLM",
+        published_tasks=("mlm",),
+        uses=("task.masking", "backbone.pooling"),
     ),
 }

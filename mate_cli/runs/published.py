@@ -15,9 +15,6 @@ from mate_cli.system.errors import UserError
 from mate_cli.system.files import weight_files
 from mate_cli.tables.aggregation import OPERATORS
 
-_TASKS = {"table_qa": "wtq", "entailment": "tabfact", "masked_language": "mlm"}
-"""The option of ``task`` whose data a kind of model is asked; TAPAS without operators answers SQA."""
-
 
 def is_published(folder: Path) -> bool:
     """True if the folder has a model's ``config.json``, whatever model that is."""
@@ -37,19 +34,18 @@ def published(folder: Path) -> dict[str, Any]:
         classes = stored.get("architectures") or []
     except (OSError, ValueError, AttributeError) as error:
         raise UserError(f"{file} holds no configuration of a model; fetch the model again") from error
-    kinds = {KINDS[kind].tapas_class: kind for kind in _TASKS}
-    kind = next((kinds[name] for name in classes if name in kinds), None)
-    if stored.get("model_type") != "tapas" or kind is None:
+    known = {traits.tapas_class: traits for traits in KINDS.values() if traits.published_tasks}
+    traits = next((known[name] for name in classes if name in known), None)
+    if stored.get("model_type") != "tapas" or traits is None:
         raise UserError(
             f"{folder} holds {', '.join(map(str, classes)) or 'an unknown model'} and no config.yaml: as a run, mate "
-            f"opens {', '.join(kinds)}; backbone=folder backbone.path={folder} starts a training from an encoder"
+            f"opens {', '.join(known)}; backbone=folder backbone.path={folder} starts a training from an encoder"
         )
     if not weight_files(folder):
         raise UserError(f"{folder} has no weights: neither model.safetensors nor pytorch_model.bin; fetch them too")
     operators = int(stored.get("num_aggregation_labels", 0))
-    name = "sqa" if kind == "table_qa" and not operators else _TASKS[kind]
-    task = option_content("task", name)
-    if kind == "table_qa":
+    task = option_content("task", traits.published_tasks[-1 if operators else 0])
+    if "task.qa" in (traits.uses or ()):
         _check_answers(file, stored, operators)
         task["qa"] = {**task.get("qa", {}), "aggregation": operators > 0, "surest": False}
     return {

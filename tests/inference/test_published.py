@@ -125,7 +125,7 @@ def compare_probabilities(answerer, example, outputs, inputs):
 
 
 @pytest.mark.parametrize("form", ["safetensors", "PyTorch"])
-def test_it_predicts_and_exports_from_the_command_line(form, mate, tmp_path, vocabulary, capsys):
+def test_it_predicts_from_the_command_line(form, mate, tmp_path, vocabulary, capsys):
     folder = tmp_path / "published"
     twin = saved(folder, TapasForQuestionAnswering, vocabulary, **WTQ)
     if form == "PyTorch":
