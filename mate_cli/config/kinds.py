@@ -22,6 +22,7 @@ class Traits:
         tapas_class: the class of ``transformers`` that computes the model with full attention, or its encoder.
         published_tasks: options of ``task`` whose data a published model of that class is asked (``runs.published``):
             one without operators on cells, and one with them; a single one for a class without operators; or none.
+        made_formats: values of ``task.format`` whose examples are made from tables and can be mixed into its training.
         learns_from_corpus: whether it learns from tables alone, without questions (``task.format=corpus``).
         uses: of the keys that some kinds use and others do not, those that this kind uses; ``schedule`` is the schedule
             in use. Two runs that differ in other such keys are the same run (``mate_cli.runs.identity``). None: all.
@@ -32,6 +33,7 @@ class Traits:
     role: Role | None = None
     tapas_class: str = "TapasModel"
     published_tasks: tuple[str, ...] = ()
+    made_formats: tuple[str, ...] = ()
     learns_from_corpus: bool = False
     uses: tuple[str, ...] | None = None
 
@@ -47,13 +49,15 @@ KINDS = {
         converses=True,
         tapas_class="TapasForQuestionAnswering",
         published_tasks=("sqa", "wtq"),
-        uses=(*_QUESTIONS, "task.qa", "schedule.temperature", "schedule.contrast", "backbone.pooling"),
+        made_formats=("queries",),
+        uses=(*_QUESTIONS, "task.qa", "task.mixed", "schedule.temperature", "schedule.contrast", "backbone.pooling"),
     ),
     "entailment": Traits(
         asked="statement",
         tapas_class="TapasForSequenceClassification",
         published_tasks=("tabfact",),
-        uses=(*_QUESTIONS, "schedule.mentions", "backbone.pooling"),
+        made_formats=("cs", "counterfactual", "synthetic", "synthetic_opposite"),
+        uses=(*_QUESTIONS, "task.mixed", "schedule.mentions", "backbone.pooling"),
     ),
     "masked_language": Traits(
         learns_from_corpus=True,

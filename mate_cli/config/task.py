@@ -21,6 +21,7 @@ Noise = Literal["none", "full", "selective", "column"]
 NOISES: tuple[str, ...] = get_args(Noise)
 _GENERATED = ("synthetic", "synthetic_opposite", "counterfactual", "cs")
 FORMATS = ("sample", "hybridqa", "sqa", "wtq", "tabfact", "own", "own_qa", "queries", *_GENERATED, "corpus")
+MADE_FORMATS = ("queries", *_GENERATED)
 DECAYS = ("linear", "cosine", "constant")
 Pruning = Literal["none", "hem"]
 """Columns to keep of a table that does not fit: all, or those nearest to the question."""
@@ -134,6 +135,25 @@ class QueriesConfig:
 
 
 @dataclass
+class MixedConfig:
+    """Examples made from tables that train has beside its own, so that what they taught is not forgotten."""
+
+    format: str | None = key(
+        None, "format of examples made from tables that are mixed into train; null: none", choices=MADE_FORMATS
+    )
+    data_dir: str | None = key(
+        None, "folder of the tables that they are made from, or of what mate prepare made", text=True, reads="folder"
+    )
+    share: float = key(0.25, "share of them in train, or as many as there are", above=0, below=1)
+
+    def problems(self) -> list[str]:
+        """A folder belongs to a format."""
+        if self.format is not None or self.data_dir is None:
+            return []
+        return ["mixed.data_dir belongs to examples that are mixed in: name them with mixed.format"]
+
+
+@dataclass
 class MaskingConfig:
     """Examples of a corpus (kind=masked_language): how they are masked, and which tables are held out."""
 
@@ -171,6 +191,7 @@ class TaskConfig:
     span: SpanConfig = field(default_factory=SpanConfig)
     qa: QaConfig = field(default_factory=QaConfig)
     queries: QueriesConfig = field(default_factory=QueriesConfig)
+    mixed: MixedConfig = field(default_factory=MixedConfig)
     masking: MaskingConfig = field(default_factory=MaskingConfig)
     ambiguous: bool = key(True, "train on questions with several candidate cells too")
     report_split: str = key("dev", "the split whose score ends a training", choices=SPLITS)
@@ -184,6 +205,9 @@ class TaskConfig:
         if self.kind in KINDS and not self.ambiguous and self.kind not in choosing:
             kinds = " and ".join(f"kind={name}" for name in choosing)
             problems.append(f"ambiguous=false belongs to {kinds}, and this is kind={self.kind}")
+        if self.kind in KINDS and self.mixed.format not in (None, *self.traits.made_formats):
+            own = " or ".join(self.traits.made_formats) or "none"
+            problems.append(f"mixed.format={self.mixed.format} is of another kind; kind={self.kind} takes {own}")
         if self.kind in KINDS and self.traits.role == "reader":
             pruned = [name for name, schedule in self.schedules.items() if schedule.prune != "none"]
             problems += [f"schedules.{name}.prune: a reader reads single cells; drop it" for name in pruned]

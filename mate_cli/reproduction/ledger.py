@@ -112,6 +112,8 @@ class Ledger:
             start = ("backbone=run", f"backbone.path={self.path(training.parent)}")
         words = [*training.of.split(), *start, f"schedule={config.schedule}", f"seed={training.seed}"]
         words += [f"data_dir={config.data_dir}", f"paths.runs={self.config.paths.runs}"]
+        if config.task.mixed.format:
+            words.append(f"task.mixed.data_dir={config.task.mixed.data_dir}")
         if self.config.paths.cache is not None:
             words.append(f"paths.cache={self.config.paths.cache}")
         return [*words, *self._further]
@@ -124,7 +126,10 @@ class Ledger:
         if schedule not in config.task.schedules:
             schedule = self.config.schedule
         data_dir = self.data_dir(data_key(config.task.format))
-        return settle_schedule(replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir))
+        task, mixed = config.task, config.task.mixed
+        if mixed.format is not None:
+            task = replace(task, mixed=replace(mixed, data_dir=self.data_dir(data_key(mixed.format))))
+        return settle_schedule(replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir, task=task))
 
     def sized_config(self, training: Chain) -> TrainConfig:
         """Return the configuration of a training with the backbone of its chain's first one, the encoder of all."""

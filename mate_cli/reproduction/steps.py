@@ -74,8 +74,10 @@ class Training(Chain, Step):
 
     def hindrance(self, ledger: Ledger) -> str | None:
         config = ledger.training_config(self)
-        if config.data_dir is None:
-            return f"data.{data_key(config.task.format)} is not set"
+        mixed = config.task.mixed
+        for data_format, folder in ((config.task.format, config.data_dir), (mixed.format, mixed.data_dir)):
+            if data_format is not None and folder is None:
+                return f"data.{data_key(data_format)} is not set"
         if ledger.lacks_parent(self):
             return f"{config.ablation.name} changes the pre-training; leave out pretrain=false"
         return super().hindrance(ledger) or planned_way(ledger.sized_config(self)).refusal

@@ -7,11 +7,12 @@ import hashlib
 import json
 from pathlib import Path
 
-from mate_cli.config.paths import cache_folder
+from mate_cli.config.paths import PathsConfig, cache_folder
+from mate_cli.config.task import TaskConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash, write_text
-from mate_cli.tables.data_folder import data_folder
+from mate_cli.tables.data_folder import data_folder, mixed_task
 from mate_cli.tables.formats import FORMATS
 
 _MANIFEST, _SHARDS = "manifest.json", "shard-*.arrow"
@@ -19,14 +20,21 @@ _MANIFEST, _SHARDS = "manifest.json", "shard-*.arrow"
 
 
 def data_hash(config: TrainConfig) -> str | None:
-    """Return the hash of the data that a configuration names; see ``folder_hash``."""
-    data_dir, cache = config.data_dir, cache_folder(config.paths)
-    if config.task.format != "corpus":
+    """Return the hash of the data that a configuration names, mixed examples included; see ``folder_hash``."""
+    task, own = config.task, _data_hash(config.task, config.data_dir, config.paths)
+    if task.mixed.format is None:
+        return own
+    mixed = _data_hash(mixed_task(task), task.mixed.data_dir, config.paths)
+    return None if own is None or mixed is None else hashlib.sha1(f"{own} {mixed}".encode()).hexdigest()
+
+
+def _data_hash(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> str | None:
+    if task.format != "corpus":
         try:
-            data_dir = str(data_folder(config.task, config.data_dir, config.paths))
+            data_dir = str(data_folder(task, data_dir, paths))
         except UserError:
             return None
-    return None if data_dir is None else folder_hash(config.task.format, data_dir, cache)
+    return None if data_dir is None else folder_hash(task.format, data_dir, cache_folder(paths))
 
 
 def folder_hash(data_format: str, data_dir: str, cache: Path) -> str | None:

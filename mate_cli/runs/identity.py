@@ -9,7 +9,8 @@ Two trainings are the same if everything that decides their result is equal:
    counts.
 2. The data, by content and not by path: the hash of ``runs.data``, kept in ``environment.json``. Records from before
    there was a hash have the hash of what lies at their ``data_dir`` now. If the hash of one of the two is unknown,
-   because nothing lies there, ``task.format`` alone decides; if both are unknown, the resolved path decides.
+   because nothing lies there, ``task.format`` alone decides; if both are unknown, the resolved path decides. Examples
+   that are mixed in (``task.mixed``) are part of the data.
 3. The weights at the start. Weights from a run or a folder (``backbone.path``) count by their hash, kept in
    ``environment.json`` under ``origin``; where one of the two hashes is unknown, the resolved path decides. Weights
    from a package or the hub count by name.
@@ -36,7 +37,7 @@ from typing import Any
 from mate_cli.config.kinds import KINDS
 from mate_cli.config.paths import PathsConfig, cache_folder
 from mate_cli.config.plain import leaves, to_plain
-from mate_cli.config.task import ScheduleConfig
+from mate_cli.config.task import MADE_FORMATS, ScheduleConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.data import folder_hash
 
@@ -55,6 +56,7 @@ _NEVER = (
         "hardware",
         "ablation",
         "data_dir",
+        "task.mixed.data_dir",
         "schedule.save_every",
     ),
     *("task.name", "task.report_split", "task.default_schedule", "task.schedules"),
@@ -71,7 +73,8 @@ _USED_WITH: tuple[tuple[tuple[str, ...], str, tuple[Any, ...]], ...] = (
     (("backbone.vocabulary", "backbone.hidden", "backbone.layers"), "backbone.source", ("random",)),
     (("backbone.heads", "backbone.intermediate", "backbone.max_positions"), "backbone.source", ("random",)),
     (("task.sentences",), "task.expansion", ("tfidf",)),
-    (("task.queries",), "task.format", ("queries",)),
+    (("task.queries",), "task.format", ("queries",)),  # mixed in, the hash of the data tells them
+    (("task.mixed.share",), "task.mixed.format", MADE_FORMATS),
     (("task.qa.cell_select_pref", "task.qa.huber_delta"), "task.qa.aggregation", (True,)),
     (("task.qa.answer_loss_cutoff",), "task.qa.aggregation", (True,)),
 )

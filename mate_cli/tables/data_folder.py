@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from mate_cli.config.paths import PathsConfig, cache_folder
-from mate_cli.config.task import TaskConfig
+from mate_cli.config.task import MixedConfig, TaskConfig
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
-from mate_cli.tables.formats import fetched_folders, missing_data
+from mate_cli.tables.formats import FORMATS, fetched_folders, missing_data
 from mate_cli.tables.queries.folder import LAYOUT, made_folder, source_folders
 
 
@@ -29,6 +30,27 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
     if task.format == "queries":
         return _questions_folder(task, data_dir, cache_folder(paths))
     return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
+
+
+def mixed_task(task: TaskConfig) -> TaskConfig:
+    """Return the task of the examples that are mixed into the training of ``task`` (``task.mixed.format``)."""
+    assert task.mixed.format is not None
+    return replace(task, name=task.mixed.format, format=task.mixed.format, mixed=MixedConfig())
+
+
+def mixed_folder(task: TaskConfig, paths: PathsConfig) -> Path:
+    """Return the folder of the examples that are mixed into the training of ``task``.
+
+    Raises:
+        UserError: there is no ``task.mixed.data_dir``; or it has no examples.
+    """
+    mixed = mixed_task(task)
+    if missing_data(mixed, task.mixed.data_dir, cache_folder(paths)):
+        raise UserError(
+            f"task.mixed.format={mixed.format} needs task.mixed.data_dir=DIR, a folder with "
+            f"{FORMATS[mixed.format].LAYOUT.content}"
+        )
+    return data_folder(mixed, task.mixed.data_dir, paths)
 
 
 def _questions_folder(task: TaskConfig, data_dir: str | None, cache: Path) -> Path:

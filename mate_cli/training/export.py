@@ -80,9 +80,10 @@ def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str, dty
 
 def public_config(config: TrainConfig) -> TrainConfig:
     """The configuration without the paths, names and projects of the training machine."""
-    path = config.backbone.path
+    path, mixed = config.backbone.path, replace(config.task.mixed, data_dir=None)
     return replace(
         config,
+        task=replace(config.task, mixed=mixed),
         backbone=replace(config.backbone, path=None if path is None else Path(path).name),
         paths=PathsConfig(),
         logger=LoggerConfig(name="csv"),
@@ -110,8 +111,8 @@ def _public_words(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         name, _, value = word.partition("=")
         key = schema.find(TrainConfig, name)
-        if name == "data_dir":
-            yield "data_dir=DATA"
+        if name in ("data_dir", "task.mixed.data_dir"):
+            yield f"{name}=DATA"
         elif name.startswith(("-", "hydra", "paths.", "logger", "resume", "overwrite")):
             continue
         elif key is not None and key.text and name != "backbone.hub_id":

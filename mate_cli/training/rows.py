@@ -13,8 +13,9 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
-from mate_cli.encoding.source import DrawnSource, PartSource, SplitSource
+from mate_cli.encoding.source import DataSource, DrawnSource, PartSource, SplitSource
 from mate_cli.system.errors import UserError
+from mate_cli.tables.data_folder import mixed_folder
 from mate_cli.tasks.task import Task
 from mate_cli.training.corpus import masking_options, open_corpus
 from mate_cli.training.splits import data_source, open_split
@@ -60,6 +61,12 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
     if not config.task.ambiguous:
         rows = without_ambiguous(rows, console)
     rows = keep_learnable(rows, task.scorable(rows), console)
+    if made := config.task.mixed.format:
+        source = DataSource(made, mixed_folder(config.task, config.paths), "train")
+        others = open_split(task.source(source, training=True), vocabulary, options, config.paths, console).dataset
+        others = keep_learnable(others, task.scorable(others), console)
+        own, rows = len(rows), mixed_rows(rows, others, config.task.mixed.share, config.seed)
+        console.print(f"train: {own:,} examples, and {len(rows) - own:,} of {made}")
     return Rows(rows, dev_split.dataset, is_stream=False, mean_length=float(np.mean(rows["length"])))
 
 
@@ -95,6 +102,15 @@ def without_ambiguous(rows: Dataset, console: Console) -> Dataset:
     if not (counts == 1).any():
         raise UserError("task.ambiguous=false leaves no question with a candidate to train on")
     return _keep(rows, counts <= 1, "questions have several candidates", console)
+
+
+def mixed_rows(rows: Dataset, others: Dataset, share: float, seed: int) -> Dataset:
+    """Return rows with others after them, drawn at random, that make up ``share`` of all; fewer if there are fewer."""
+    from datasets import concatenate_datasets
+
+    wanted = min(round(len(rows) * share / (1 - share)), len(others))
+    places = np.random.default_rng(seed).choice(len(others), wanted, replace=False)
+    return concatenate_datasets([rows, others.select(np.sort(places))])
 
 
 def _keep(rows: Dataset, is_kept: np.ndarray, why_not: str, console: Console) -> Dataset:

@@ -21,6 +21,7 @@ from tests.config.test_config import train_config
 
 NEVER = (
     *("name", "resume", "overwrite", "dry_run", "paths", "logger", "hardware", "ablation", "data_dir", "schedule"),
+    "task.mixed.data_dir",
     *("task.name", "task.report_split", "task.default_schedule", "model.name", "backbone.name"),
 )
 """Keys, or groups of them, that never count: those of a schedule are looked at by its name."""
@@ -28,7 +29,7 @@ NEVER = (
 MODELS = ("model.bucketed", "model.linformer", "model.table_etc", "model.etc")
 WEIGHTS = ("backbone.package", "backbone.path", "backbone.hub_id", "backbone.vocabulary")
 SIZES = tuple(f"backbone.{name}" for name in ("hidden", "layers", "heads", "intermediate", "max_positions"))
-OTHER_TASKS = ("task.span", "task.qa", "task.masking")
+OTHER_TASKS = ("task.span", "task.qa", "task.masking", "task.mixed")
 
 UNUSED = {
     "task=sample backbone=tiny": (
@@ -43,29 +44,34 @@ UNUSED = {
     "task=sample_reader backbone=minilm": (
         *(*MODELS, "model.row_ratio", "backbone.path", "backbone.hub_id", "backbone.vocabulary", *SIZES),
         *("backbone.pooling", "task.expansion", "task.sentences", "task.objective", "task.qa", "task.masking"),
-        *("schedule.temperature", "schedule.contrast", "schedule.mentions"),
+        *("task.mixed", "schedule.temperature", "schedule.contrast", "schedule.mentions"),
     ),
     "task=sqa backbone=bert_large model=mate_bucketed schedule=laptop": (
         *("model.linformer", "model.table_etc", "model.etc", *SIZES, "task.objective", "task.ambiguous"),
-        *("backbone.package", "backbone.path", "backbone.vocabulary", "task.span", "task.masking"),
+        *("backbone.package", "backbone.path", "backbone.vocabulary", "task.span", "task.masking", "task.mixed.share"),
         *("task.qa.cell_select_pref", "task.qa.huber_delta", "task.qa.answer_loss_cutoff", "schedule.mentions"),
     ),
     "task=wtq backbone=minilm model=table_etc schedule=laptop": (
         *("model.row_ratio", "model.bucketed", "model.linformer", "model.etc", *SIZES, "task.objective"),
         *("backbone.path", "backbone.hub_id", "backbone.vocabulary", "task.ambiguous", "task.span", "task.masking"),
-        "schedule.mentions",
+        *("task.mixed.share", "schedule.mentions"),
     ),
     "task=queries backbone=minilm schedule=laptop": (
         *(*MODELS, *SIZES, "task.objective", "task.ambiguous", "task.span", "task.masking", "schedule.mentions"),
-        *("backbone.path", "backbone.hub_id", "backbone.vocabulary"),
+        *("backbone.path", "backbone.hub_id", "backbone.vocabulary", "task.mixed.share"),
     ),
     "task=tabfact backbone=folder backbone.path=weights model=tapas schedule=laptop": (
         *(*MODELS, "model.row_ratio", *SIZES, "backbone.package", "backbone.hub_id", "backbone.vocabulary"),
-        *("task.objective", "task.ambiguous", *OTHER_TASKS, "schedule.temperature", "schedule.contrast"),
+        *("task.objective", "task.ambiguous", "task.span", "task.qa", "task.masking", "task.mixed.share"),
+        *("schedule.temperature", "schedule.contrast"),
+    ),
+    "task=tabfact backbone=tiny task.mixed.format=cs": (
+        *(*MODELS, "backbone.path", "backbone.hub_id", "task.objective", "task.ambiguous", "task.span", "task.qa"),
+        *("task.masking", "schedule.temperature", "schedule.contrast"),
     ),
     "task=mlm backbone=run backbone.path=parent schedule=laptop": (
         *(*MODELS, *SIZES, "backbone.package", "backbone.hub_id", "backbone.vocabulary", "task.span", "task.qa"),
-        *("task.input", "task.expansion", "task.sentences", "task.objective", "task.ambiguous"),
+        *("task.input", "task.expansion", "task.sentences", "task.objective", "task.ambiguous", "task.mixed"),
         *("schedule.temperature", "schedule.contrast", "schedule.mentions", "schedule.held_out"),
     ),
 }
