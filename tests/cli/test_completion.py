@@ -27,7 +27,7 @@ from mate_cli.config.schema import keys
         ("mate train -m hydra/l", ["hydra/launcher="]),
         ("mate train hydra/l", []),
         ("mate -m train hydra/launcher=loc", ["hydra/launcher=local"]),
-        ("mate train task.m", ["task.masking."]),
+        ("mate train task.m", ["task.masking.", "task.mixed."]),
         ("mate train task.masking.w", ["task.masking.whole_cells="]),
         ("mate train task=wtq task.schedules.laptop.max_t", ["task.schedules.laptop.max_tokens="]),
         ("mate train task=mlm schedule=laptop_l", ["schedule=laptop_linformer"]),
