@@ -20,6 +20,7 @@ from mate_cli.encoding.batch import Collator
 from mate_cli.inference.predictor import Predictor
 from mate_cli.kinds.registry import task_of
 from mate_cli.models.model import MatePreTrainedModel
+from mate_cli.models.observed import reason_unobservable
 from mate_cli.models.variants import make_planner
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
@@ -29,11 +30,6 @@ from mate_cli.training.splits import data_source, encoding_options, open_split
 from mate_cli.training.starting_model import encoding_model, starting_model
 
 _PAPERS = ("wtq", "dev")
-_WITHOUT_FLOW = {
-    "linformer": "attends to projections of the input, not to its tokens",
-    "table_etc": "attends to global tokens that are not in the input",
-    "bucketed": "attends in buckets, which give no probabilities",
-}
 
 
 @dataclass(frozen=True)
@@ -110,6 +106,5 @@ def _backbone_model(config: AnalyzeConfig, console: Console) -> tuple[str, Path,
 
 
 def _check_flow(model: ModelConfig, name: str) -> None:
-    reason = _WITHOUT_FLOW.get(model.heads) or _WITHOUT_FLOW.get(model.attention.backend)
-    if reason:
+    if reason := reason_unobservable(model):
         raise UserError(f"{name} {reason}; choose mate, tapas or sat")

@@ -6,8 +6,7 @@ layers and all heads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from torch import Tensor
 from mate_cli.attention.plan import DocumentPlan
 from mate_cli.encoding.batch import Batch
 from mate_cli.models.model import MateModel, MatePreTrainedModel
-from mate_cli.models.self_attention import PatternAttention
+from mate_cli.models.observed import attention_layers, observed
 from mate_cli.system.errors import UserError
 
 
@@ -93,12 +92,11 @@ def attention_flow(model: MatePreTrainedModel, batches: Iterable[Batch]) -> Flow
     Raises:
         UserError: no table has a body.
     """
-    encoder = model.base_model
+    encoder, layers = model.base_model, attention_layers(model)
     assert isinstance(encoder, MateModel)
-    layers = [module for module in encoder.encoder.modules() if isinstance(module, PatternAttention)]
     kinds = tuple(group.kind for group in layers[0].pattern.groups for _ in range(group.heads))
     sums = _Sums(np.zeros((len(layers), len(kinds), len(TARGETS))))
-    with torch.inference_mode(), _observed(layers, sums.attend):
+    with torch.inference_mode(), observed(layers, sums.attend):
         for batch in batches:
             assert isinstance(batch.plan, DocumentPlan)
             documents = [ids.T for ids in batch.token_types[:, [2, 1, 0]].split(batch.plan.pieces)]
@@ -191,19 +189,3 @@ class _Sums:
             raise UserError("no table of the split has a row below its header, so it has no attention flow")
         attention = None if self.attention is None else self.attention / sources
         return Flow(self.examples, sources, self.uniform / sources, self.pairs / self.pairs.sum(), attention, kinds)
-
-
-@contextmanager
-def _observed(layers: Sequence[PatternAttention], look: Callable[[int, Sequence[Tensor]], None]) -> Iterator[None]:
-    """Call ``look`` with the number of each layer before it computes, and its attention to each document."""
-    numbers = {id(layer): number for number, layer in enumerate(layers)}
-
-    def before(layer: PatternAttention, inputs: tuple[Tensor, Any]) -> None:
-        look(numbers[id(layer)], layer.probabilities(*inputs))
-
-    hooks = [layer.register_forward_pre_hook(before) for layer in layers]
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()

@@ -13,6 +13,7 @@ COMMANDS = (
     "train",
     "evaluate",
     "predict",
+    "ask",
     "bench",
     "analyze",
     "reproduce",
@@ -82,6 +83,10 @@ EXAMPLES = {
             "a span as the answer; a cell links to texts.json, {key: text}, by [[key]] or [[key|words shown]]",
         ),
     ),
+    "ask": (
+        ("mate ask cities.csv", "one question after the other, by the released model; :help lists what else it takes"),
+        ("mate ask cities.csv run=runs/my-run threshold=0.6", "by a run of yours, which says where it is unsure"),
+    ),
     "bench": (
         ("mate bench suite=quick", "speed, FLOPs and memory of MATE, TAPAS and the limit, in minutes"),
         ("mate bench suite=acceptance to=bench/acceptance", "the points at which MATE has goals to meet"),
@@ -134,8 +139,8 @@ EXAMPLES = {
     ),
 }
 
-ARGUMENTS = {"ls": " [WHAT]", "doctor": "", "completion": " SHELL"}
-"""What follows the commands that take no keys."""
+ARGUMENTS = {"ask": " FILE [KEY=VALUE ...]", "ls": " [WHAT]", "doctor": "", "completion": " SHELL"}
+"""What follows the commands that take other words than keys."""
 
 FLAGS = """\
   --help        this text

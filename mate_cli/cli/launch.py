@@ -21,8 +21,8 @@ from omegaconf import DictConfig, open_dict
 
 from mate_cli.cli.diagnosis import diagnose, typed
 from mate_cli.cli.experiment import add_sweep
-from mate_cli.cli.overrides import Arguments, joined, quote, split, unquote
-from mate_cli.config.commands import ROOTS
+from mate_cli.cli.overrides import Arguments, joined, named, quote, split, unquote
+from mate_cli.config.commands import ROOTS, UNNAMED
 from mate_cli.config.paths import conf_folder
 from mate_cli.config.user_folder import config_dir_flag
 from mate_cli.system.errors import UserError, report
@@ -46,7 +46,7 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     if SWEPT in os.environ:
         stop_with_parent()
     arguments = split(words)
-    words, mistakes = joined(arguments.overrides)
+    words, mistakes = joined(named(arguments.overrides, UNNAMED.get(command)))
     arguments.overrides = [quote(ROOTS[command], word) for word in words]
     add_sweep(command, arguments)
     complete = not arguments.only_shows

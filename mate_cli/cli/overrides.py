@@ -79,6 +79,11 @@ def joined(words: list[str]) -> tuple[list[str], list[str]]:
     return whole, mistakes
 
 
+def named(words: list[str], key: str | None) -> list[str]:
+    """Give the first word its key if it has none: the file in ``mate ask FILE``."""
+    return [f"{key}={words[0]}", *words[1:]] if key and words and "=" not in words[0] else words
+
+
 def _flag_value(flag: str, value: str | None) -> str:
     if value is None or (VALUED[flag] == "--cfg" and value not in CFG_CHOICES):
         choices = f" (one of {', '.join(CFG_CHOICES)})" if VALUED[flag] == "--cfg" else ""

@@ -8,7 +8,7 @@ from omegaconf import MISSING
 
 from mate_cli.config.analysis import AnalyzeConfig
 from mate_cli.config.bench import BenchConfig
-from mate_cli.config.inference import EvaluateConfig, PredictConfig
+from mate_cli.config.inference import AskConfig, EvaluateConfig, PredictConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import key
@@ -46,6 +46,7 @@ ROOTS: dict[str, type] = {
     "train": TrainConfig,
     "evaluate": EvaluateConfig,
     "predict": PredictConfig,
+    "ask": AskConfig,
     "analyze": AnalyzeConfig,
     "bench": BenchConfig,
     "export": ExportConfig,
@@ -57,3 +58,7 @@ ROOTS: dict[str, type] = {
 
 # The commands that no Hydra composes, and how many words each takes at most.
 PLAIN = {"ls": 1, "doctor": 0, "completion": 2}
+
+
+# The keys whose name may be left out: mate ask FILE is mate ask table=FILE.
+UNNAMED = {"ask": "table"}

@@ -174,3 +174,24 @@ class PredictConfig:
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
         return several_given(self, PREDICTING) + several_given(self, ASKING) + alone + before + single
+
+
+@dataclass
+class AskConfig:
+    """Ask questions on a table of your own, one after the other."""
+
+    run: str | None = key(
+        None, "run folder, as for mate predict; null: the released model, if installed", text=True, reads="run"
+    )
+    table: str = key(MISSING, "file with the table, as for mate predict", text=True, reads="table")
+    max_tokens: int | None = key(None, "tokens of an input, longer cells are cut; null: as in training", low=16)
+    hardware: HardwareConfig = field(default_factory=HardwareConfig)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    top: int = key(5, "how many cells to name where the answer is one of them", low=1)
+    threshold: float | None = key(
+        None, "give no answer below this probability, only the best guess; null: always answer", low=0, high=1
+    )
+
+    def missing(self) -> list[str]:
+        """A line where no run is named and no released model installed."""
+        return [] if find_spec(RELEASED) else none_given(self, (("run",),))

@@ -1,0 +1,102 @@
+"""Ask questions on a table of your own, one after the other, by a model that stays in memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from mate_cli.config.inference import AskConfig
+from mate_cli.system.distribution import RELEASED, package_folder, released_model
+from mate_cli.system.errors import Mistakes, UserError
+from mate_cli.system.importing import without_collection
+from mate_cli.tables.table import Table
+from mate_cli.tables.user_table import read_table
+
+if TYPE_CHECKING:
+    from mate_cli.inference.session import Session
+    from mate_cli.inference.stages import Stage
+
+_PROMPT = "? "
+_FOLLOWS_UP = "+"
+
+
+def run(config: AskConfig) -> None:
+    """Answer each line of the standard input, until it ends or says ``:quit``."""
+    table, stage = _read(config)
+    console = Console(soft_wrap=True, highlight=False)
+    with without_collection():
+        from mate_cli.inference.predictor import Answerer
+        from mate_cli.inference.session import Session
+
+    answerer = Answerer(stage.folder, stage.config, config.hardware)
+    session = Session(answerer, stage.config, table, config.top, config.threshold)
+    by = released_model() if config.run is None else config.run
+    console.print(f"{config.table}: {table.num_rows} rows, {table.num_columns} columns; {by} answers", markup=False)
+    console.print(":help lists commands, :quit or Ctrl-D ends", markup=False)
+    _converse(session, console)
+
+
+def _read(config: AskConfig) -> tuple[Table, Stage]:
+    """Return the table and the run, before PyTorch is imported, so that mistakes are reported at once.
+
+    Raises:
+        UserError: some of them cannot be used; a line for each.
+    """
+    from mate_cli.inference.stages import open_stage
+
+    mistakes, table, stage = Mistakes(), None, None
+    with mistakes.collected():
+        table = read_table(config.table)
+    with mistakes.collected():
+        stage = open_stage("run", config.run or str(package_folder(RELEASED)), config.paths, config.max_tokens)
+    mistakes.check()
+    assert table is not None
+    assert stage is not None
+    return table, stage
+
+
+def _converse(session: Session, console: Console) -> None:
+    from mate_cli.reporting.answer import answer_line
+    from mate_cli.reporting.session import COMMANDS
+
+    with suppress(ImportError):  # not on Windows; with it, the arrow keys bring back earlier questions
+        import readline  # noqa: F401
+    while (line := _line(console)) is not None:
+        try:
+            if line.startswith(":"):
+                if line in (":quit", ":q"):
+                    return
+                _command(line, COMMANDS)(session, console)
+            elif line:
+                record = session.ask(line.removeprefix(_FOLLOWS_UP).strip(), line.startswith(_FOLLOWS_UP))
+                console.print(answer_line(record), markup=False)
+                for warning in record["warnings"]:
+                    console.print(f"warning: {warning}", markup=False, style="yellow")
+        except UserError as error:
+            console.print(f"error: {error}", markup=False, style="red")
+        except KeyboardInterrupt:
+            console.print("stopped")
+
+
+def _line(console: Console) -> str | None:
+    """Return the next line without blanks around it; None at the end, and at Ctrl-C."""
+    try:
+        return input(_PROMPT if sys.stdin.isatty() else "").strip()
+    except (EOFError, KeyboardInterrupt):
+        console.print()
+        return None
+
+
+def _command(line: str, commands: dict[str, Callable[[Session, Console], None]]) -> Callable[[Session, Console], None]:
+    """Return the command of a line.
+
+    Raises:
+        UserError: there is none of that name.
+    """
+    if line not in commands:
+        raise UserError(f"{line} is no command: choose from {', '.join([*commands, ':quit'])}")
+    return commands[line]

@@ -1,0 +1,127 @@
+"""``mate ask``: questions one after the other, follow-ups, and what the last question attends to."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.inference.predictor import Answerer
+from mate_cli.inference.session import Session
+from mate_cli.models.observed import attention_layers
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
+from mate_cli.tables.user_table import read_table
+from tests.tables.releases import write_sqa
+from tests.training.conftest import TINY, train_once
+
+TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\nSanta Cruz,Cy Poe,4300\n"
+WHO = "Who is the mayor of Birch?"
+
+
+@pytest.fixture(scope="module")
+def selector(tmp_path_factory, cache):
+    """A finished selector, which knows no conversations."""
+    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
+
+
+@pytest.fixture(scope="module")
+def conversing(tmp_path_factory, cache):
+    """A finished run of SQA."""
+    data = write_sqa(tmp_path_factory.mktemp("sqa"))
+    words = ("task=sqa", *TINY, f"data_dir={data}", "name=first")
+    return train_once(tmp_path_factory, cache, *words) / "runs" / "sqa" / "first"
+
+
+@pytest.fixture
+def ask(mate, monkeypatch, capsys):
+    """Call ``mate ask`` with lines to ask; what it printed."""
+    Path("towns.csv").write_text(TOWNS)
+
+    def start(run: Path, *lines: str, words: tuple[str, ...] = ()) -> str:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        assert mate("ask", "towns.csv", f"run={run}", "hardware=cpu", "hardware.precision='32'", *words) == 0
+        return capsys.readouterr().out
+
+    return start
+
+
+def test_answers_are_those_of_predict(ask, mate, selector, capsys):
+    printed = ask(selector, WHO, "", "Which city has 1200 people?").splitlines()
+    assert printed[0].startswith("towns.csv: 3 rows, 3 columns; ")
+    answers = [line for line in printed if line.startswith("answer: ")]
+    for question, answer in zip((WHO, "Which city has 1200 people?"), answers, strict=True):
+        words = (f"run={selector}", "table=towns.csv", "hardware=cpu", "hardware.precision='32'")
+        assert mate("predict", *words, f"question={question}") == 0
+        assert answer in capsys.readouterr().out
+
+
+def test_a_follow_up_is_asked_with_the_questions_before_it(ask, mate, conversing, capsys):
+    printed = ask(conversing, WHO, "+and how many people live there?", "+ and where?").splitlines()
+    words = (f"run={conversing}", "table=towns.csv", "hardware=cpu", "hardware.precision='32'", "output=json")
+    before = f"before=[{WHO},and how many people live there?]"
+    assert mate("predict", *words, "question=and where?", before) == 0
+    expected = json.loads(capsys.readouterr().out)
+    last = [line for line in printed if line.startswith("answer: ")][2]
+    assert last.startswith(f"answer: {', '.join(expected['answer']) or 'none'}")
+
+
+def test_mistakes_are_a_line_and_the_next_question_is_answered(ask, selector):
+    printed = ask(selector, ":why", ":how", f"+{WHO}", WHO, ":quit", "never asked")
+    assert "error: nothing has been asked yet" in printed
+    assert "error: :how is no command: choose from :rows, :why, :help, :quit" in printed
+    assert "error: this model was not trained on conversations" in printed
+    assert printed.count("answer: ") == 1
+
+
+def test_a_question_that_does_not_fit_is_a_line(ask, selector):
+    printed = ask(selector, WHO, " ".join(["long"] * 200), WHO, words=("max_tokens=64",))
+    assert "error: table" in printed
+    assert printed.count("answer: ") == 2
+
+
+def test_there_is_nothing_to_follow_up_on_at_first(ask, conversing):
+    assert "error: there is no question yet to follow up on" in ask(conversing, f"+{WHO}")
+
+
+def test_commands_show_rows_cells_and_attention(ask, selector):
+    printed = ask(selector, WHO, ":rows", ":why", ":help")
+    assert "Santa Cruz" in printed
+    assert "#1" in printed
+    assert printed.count("cell: ") == 5
+    assert "attention of the question to columns: " in printed
+    assert ":why" in printed
+
+
+def test_attention_without_a_preference_goes_to_each_part_by_its_tokens(selector, tmp_path):
+    (tmp_path / "towns.csv").write_text(TOWNS)
+    config = load_run_config(selector)
+    answerer = Answerer(RunFolder(selector), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
+    session = Session(answerer, config, read_table(str(tmp_path / "towns.csv")), 5, None)
+    session.ask(WHO)
+    for layer in attention_layers(answerer.model):
+        torch.nn.init.zeros_(layer.query.weight)
+        torch.nn.init.zeros_(layer.query.bias)
+    table = session.example.table
+    pieces = answerer.tokenizer.batch([cell.text for row in table.rows for cell in row])
+    tokens = np.array([len(pieces.of(cell)) for cell in range(9)]).reshape(3, 3)
+    attention = session.attention()
+    np.testing.assert_allclose(attention.columns, tokens.sum(axis=0) / tokens.sum(), atol=1e-6)
+    np.testing.assert_allclose(attention.rows, tokens.sum(axis=1) / tokens.sum(), atol=1e-6)
+
+
+def test_attention_that_cannot_be_looked_at_is_said(selector, tmp_path):
+    (tmp_path / "towns.csv").write_text(TOWNS)
+    config = load_run_config(selector)
+    answerer = Answerer(RunFolder(selector), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
+    session = Session(answerer, config, read_table(str(tmp_path / "towns.csv")), 5, None)
+    session.ask(WHO)
+    config.model.heads = "linformer"
+    with pytest.raises(UserError, match="attends to projections of the input"):
+        session.attention()
