@@ -10,7 +10,7 @@ from mate_cli.config.model import BackboneConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key
 
-SCHEDULES = ("paper", "small", "evening", "laptop", "smoke")
+SCHEDULES = ("paper", "small", "evening", "released", "laptop", "smoke")
 
 
 @dataclass
@@ -35,7 +35,9 @@ class ReproduceConfig:
     """Make a table or figure of the paper: plan, run what is missing, print ours beside the paper's."""
 
     what: str = key(
-        MISSING, "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k, queries, all", text=True
+        MISSING,
+        "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k, queries, released, all",
+        text=True,
     )
     schedule: str = key("laptop", "schedule of every training", choices=SCHEDULES)
     backbone: BackboneConfig | None = None
