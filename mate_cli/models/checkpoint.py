@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from mate_cli.models.tensorflow_checkpoint import read_checkpoint
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import weight_files
 
@@ -52,14 +53,16 @@ def written_whole(folder: Path) -> Iterator[Path]:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """Read all tensors of a model folder, from safetensors or, without running code, from PyTorch files.
+    """Read all tensors of a model folder: of safetensors, of PyTorch without running code, or of TensorFlow 1.
 
     Raises:
         UserError: there are no files, or one is corrupt or contains pickled code.
     """
     files = weight_files(folder)
     if not files:
-        raise UserError(f"{folder} has no weights: neither model.safetensors nor pytorch_model.bin")
+        raise UserError(f"{folder} has no weights: no model.safetensors, pytorch_model.bin or model.ckpt.index")
+    if len(files) > 1 and files[0].suffix == ".index":
+        raise UserError(f"{folder} holds {len(files)} checkpoints of TensorFlow; leave one of them there")
     tensors: dict[str, Tensor] = {}
     for path in files:
         try:
@@ -107,6 +110,8 @@ def identity_pooler(model: dict[str, Tensor]) -> dict[str, Tensor]:
 def _read_file(path: Path) -> dict[str, Tensor]:
     if path.suffix == ".safetensors":
         return load_file(path)
+    if path.suffix == ".index":
+        return read_checkpoint(path)
     tensors = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
         raise ValueError("it contains more than named tensors")

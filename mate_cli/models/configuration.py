@@ -114,7 +114,8 @@ def read_config(folder: Path) -> MateConfig:
     Raises:
         UserError: there is no readable ``config.json``, or it describes no model of this family.
     """
-    path = folder / "config.json"
+    names = ("config.json", "bert_config.json")  # the second one in the releases for TensorFlow
+    path = next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
     try:
         stored = json.loads(path.read_text())
     except OSError as error:
@@ -127,6 +128,8 @@ def read_config(folder: Path) -> MateConfig:
     if stored.get("model_type") == "tapas":
         # Hugging Face writes the fields that differ from its defaults, and our defaults differ from those.
         stored = {**TapasConfig().to_dict(), "heads": "full", "kind": _kind_of_tapas(stored), **stored}
+    if isinstance(types := stored.get("type_vocab_size"), list):  # TAPAS's name of it in TensorFlow
+        stored = {"type_vocab_sizes": types, **stored}
     fields = {name: stored[name] for name in _FIELDS if name in stored}
     fault = _config_fault(fields)
     if fault:

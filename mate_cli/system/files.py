@@ -145,5 +145,6 @@ def content_hash(files: Iterable[Path]) -> str:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """List the files with a model's tensors: safetensors, else PyTorch's."""
-    return sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    """List the files with a model's tensors: safetensors, else PyTorch's, else the index of TensorFlow's."""
+    kinds = ("model*.safetensors", "pytorch_model*.bin", "*.index")
+    return next((files for kind in kinds if (files := sorted(folder.glob(kind)))), [])

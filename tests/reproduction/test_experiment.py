@@ -42,7 +42,14 @@ def chains(experiment: Experiment) -> set[Trainings]:
 def test_every_table_and_figure_of_the_issue_is_there() -> None:
     tables = {f"table{number}" for number in range(1, 9)}
     figures = {f"figure{number}" for number in (1, 2, 4, 5, 6)}
-    assert set(EXPERIMENTS) == tables | figures | {"equivalence", "stages", "ratio", "linformer_k", "queries", "released"}
+    assert set(EXPERIMENTS) == tables | figures | {
+        "equivalence",
+        "stages",
+        "ratio",
+        "linformer_k",
+        "queries",
+        "released",
+    }
     assert len(list(reproduce_folder().iterdir())) == len(EXPERIMENTS) == 19
 
 
