@@ -98,6 +98,7 @@ EXAMPLES = {
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
         ("mate analyze analysis=flow run=runs/my-run", "where the attention of tables goes; a heat map"),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
+        ("mate analyze analysis=claims claims=results/claims.yaml", "several comparisons, corrected for their number"),
     ),
     "reproduce": (
         (

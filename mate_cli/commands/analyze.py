@@ -104,6 +104,20 @@ def _compare(config: AnalyzeConfig, console: Console) -> None:
     console.print(f"{config.to}: compare.json, compare.md", highlight=False, markup=False)
 
 
+def _claims(config: AnalyzeConfig, console: Console) -> None:
+    """Correct the comparisons behind claims for their number."""
+    from mate_cli.analysis.claims import tested_claims
+    from mate_cli.reporting.claims import CAPTION, claim_tables, write_claims
+
+    assert config.claims is not None
+    claims = tested_claims(Path(config.claims))
+    for table in claim_tables(claims):
+        console.print(table)
+    console.print(CAPTION)
+    write_claims(claims, Path(config.to), sys.argv[1:])
+    console.print(f"{config.to}: claims.json, claims.md", highlight=False, markup=False)
+
+
 def _approximation(config: AnalyzeConfig, console: Console) -> None:
     """Measure how the error of a tiny MATE on random maps falls with its depth."""
     from mate_cli.analysis.approximation import approximation_errors
@@ -163,6 +177,7 @@ _ANALYSES = one_for_each(
         "coverage": _coverage,
         "errors": _errors,
         "compare": _compare,
+        "claims": _claims,
         "approximation": _approximation,
         "robustness": _robustness,
         "flow": _flow,

@@ -18,6 +18,7 @@ SUBJECTS = {
     "coverage": None,
     "errors": "run",
     "compare": "runs",
+    "claims": "claims",
     "approximation": None,
     "robustness": "run",
     "flow": "run",
@@ -63,6 +64,12 @@ class AnalyzeConfig:
     runs: list[str] | None = key(
         None, "compare: folders like that, the first of which the others are held against", reads="run"
     )
+    claims: str | None = key(
+        None,
+        "claims: file of claims, each with the comparison that it rests on (docs/analysis.md)",
+        text=True,
+        reads="file",
+    )
     task: TaskConfig | None = None
     model: ModelConfig = field(default_factory=ModelConfig)
     backbone: BackboneConfig = field(default_factory=BackboneConfig)
@@ -91,7 +98,7 @@ class AnalyzeConfig:
 
     def problems(self) -> list[str]:
         """Return a line for each key that does not belong to the analysis, and for a schedule that does not exist."""
-        given = [name for name in ("run", "runs") if getattr(self, name) is not None]
+        given = [name for name in ("run", "runs", "claims") if getattr(self, name) is not None]
         problems = [
             f"{name} belongs to analysis={' or '.join(other for other, subject in SUBJECTS.items() if subject == name)}"
             for name in given

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-_SAMPLES, _LEVEL = 10_000, 0.95
+LEVEL = 0.95  # of all intervals
+_SAMPLES = 10_000
 _EQUAL = 1e-9  # relative: differences of rounding alone
 _MIN_RANKED = 3  # two values are always in one order or the other
 
@@ -55,7 +56,7 @@ def mean_interval(values: ArrayLike, groups: ArrayLike | None = None) -> Interva
 def _wilson(share: float, outcomes: int) -> Interval:
     from scipy.stats import binomtest  # slow to import
 
-    limits = binomtest(round(share * outcomes), outcomes).proportion_ci(_LEVEL, method="wilson")
+    limits = binomtest(round(share * outcomes), outcomes).proportion_ci(LEVEL, method="wilson")
     return Interval(share, float(limits.low), float(limits.high))
 
 
@@ -81,7 +82,7 @@ def bootstrap(values: ArrayLike, groups: ArrayLike | None = None) -> Interval:
     distinct, counts = np.unique(drawables[drawables[:, 1] > 0], axis=0, return_counts=True)
     drawn = np.random.default_rng(0).multinomial(counts.sum(), counts / counts.sum(), size=_SAMPLES)
     means = drawn @ distinct[:, 0] / (drawn @ distinct[:, 1])
-    low, high = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(counts @ distinct[:, 0] / len(numbers)), float(low), float(high))
 
 
@@ -177,7 +178,7 @@ class Contrast:
             return "open"
         if not self.ours.low <= self.theirs <= self.ours.high:
             return "differs"
-        return "agrees" if self.p < 1 - _LEVEL else "open"
+        return "agrees" if self.p < 1 - LEVEL else "open"
 
 
 def contrast(first: Mapping[int, float], second: Mapping[int, float], theirs: float) -> Contrast | None:
@@ -192,17 +193,5 @@ def contrast(first: Mapping[int, float], second: Mapping[int, float], theirs: fl
     from scipy.stats import ttest_1samp  # slow to import
 
     test = ttest_1samp(differences, 0)
-    low, high = test.confidence_interval(_LEVEL)
+    low, high = test.confidence_interval(LEVEL)
     return Contrast(Interval(mean, float(low), float(high)), theirs, len(seeds), float(test.pvalue))
-
-
-def holm(contrasts: Mapping[str, Contrast]) -> dict[str, Contrast]:
-    """Correct the probabilities of several contrasts for their number (Holm 1979)."""
-    tested = sorted(
-        (name for name in contrasts if not math.isnan(contrasts[name].p)), key=lambda name: contrasts[name].p
-    )
-    corrected, highest = dict(contrasts), 0.0
-    for rank, name in enumerate(tested):
-        highest = max(highest, min(1.0, (len(tested) - rank) * contrasts[name].p))
-        corrected[name] = replace(contrasts[name], p=highest)
-    return corrected

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from mate_cli.bench.findings import curves, exponents, point_of
-from mate_cli.metrics.statistics import Contrast, Spread, contrast, holm, median_run, rank_correlation, spread
+from mate_cli.metrics.comparisons import holm
+from mate_cli.metrics.statistics import Contrast, Spread, contrast, median_run, rank_correlation, spread
 from mate_cli.reproduction.experiment import (
     Experiment,
     FlowOf,
@@ -99,7 +100,10 @@ class Outcome:
         cells = {entry.row.name: entry.cells[column] for entry in self.rows}
         both = [cell for cell in cells.values() if cell.ours is not None and cell.published is not None]
         ours, theirs = [c.ours.median for c in both if c.ours], [c.published.value for c in both if c.published]
-        return Agreement(len(both), rank_correlation(ours, theirs), holm(dict(self._contrasts(cells))))
+        contrasts = dict(self._contrasts(cells))
+        corrected = holm({name: contrast.p for name, contrast in contrasts.items()})
+        contrasts = {name: replace(contrast, p=corrected[name]) for name, contrast in contrasts.items()}
+        return Agreement(len(both), rank_correlation(ours, theirs), contrasts)
 
     def _contrasts(self, cells: Mapping[str, Comparison]) -> Iterator[tuple[str, Contrast]]:
         reference = cells.get(str(self.experiment.reference))

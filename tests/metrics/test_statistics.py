@@ -13,7 +13,6 @@ from mate_cli.metrics.statistics import (
     Spread,
     bootstrap,
     contrast,
-    holm,
     mean_interval,
     median_run,
     paired_bootstrap,
@@ -190,15 +189,6 @@ def test_seeds_without_spread_leave_it_open(seeds: tuple[int, ...]) -> None:
     assert math.isnan(result.ours.low)
     assert math.isnan(result.p)
     assert result.verdict == "open"
-
-
-def test_holm_corrects_by_rank_and_keeps_the_order() -> None:
-    """Of four: 0.01 by 4, 0.02 by 3, 0.03 by 2, 0.9 by 1, none below the one before."""
-    chances = {"b": 0.02, "a": 0.01, "c": 0.03, "one seed": math.nan, "d": 0.9}
-    corrected = holm({name: Contrast(Interval(1, 0, 2), 1.0, 3, p) for name, p in chances.items()})
-    assert list(corrected) == list(chances)
-    assert [corrected[name].p for name in "abcd"] == pytest.approx([0.04, 0.06, 0.06, 0.9])
-    assert math.isnan(corrected["one seed"].p)
 
 
 @pytest.mark.parametrize(
