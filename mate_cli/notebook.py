@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.calibration import Calibration
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.predictor import Answerer
@@ -23,7 +24,8 @@ from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.distribution import RELEASED, package_folder
 from mate_cli.system.errors import UserError
-from mate_cli.tables.table import Example, Table
+from mate_cli.tables.table import Table
+from mate_cli.tables.table_folder import TableFolder
 from mate_cli.tables.user_arrow import frame_table
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class LoadedRun:
     def answer(
         self,
         question: str,
-        table: pd.DataFrame | Table,
+        table: pd.DataFrame | Table | AskedTables,
         before: Sequence[str] = (),
         top: int = 5,
         threshold: float | None = None,
@@ -61,6 +63,7 @@ class LoadedRun:
         """What ``mate predict output=json`` prints: the answer and the cells that it stands in.
 
         Args:
+            table: what it is asked of; of a folder (``open_folder``), the table that it is about.
             before: the earlier questions of the conversation, first to last (SQA).
             top: how many cells a selector names.
             threshold: give no answer below this probability, only ``best_guess``; ``calibration.threshold`` is that of
@@ -74,11 +77,21 @@ class LoadedRun:
             raise UserError(f"{self.folder.path}: a model of task={self.config.task.name} answers nothing by itself")
         if before and not traits.converses:
             raise UserError(f"{self.folder.path} was not trained on conversations; load a run of task=sqa")
-        if not isinstance(table, Table):
-            table = frame_table(table)
-        record = self.predictor.record(Example("question", question, table), before, top)
+        if not isinstance(table, AskedTables):
+            table = AskedTables(table if isinstance(table, Table) else frame_table(table))
+        table.search([question])
+        record = self.predictor.record(table.example(question), before, top)
         remarks = [*self.predictor.remarks, *caveats(self.config, record)]
-        return withheld(record, threshold) | {"warnings": remarks}
+        return withheld(record, threshold) | table.facts(question) | {"warnings": remarks}
+
+
+def open_folder(path: str | Path) -> AskedTables:
+    """A folder of tables, with those below it, for ``LoadedRun.answer``; its words are read once.
+
+    Raises:
+        UserError: it has no table that can be read.
+    """
+    return AskedTables(TableFolder(path))
 
 
 def load_run(

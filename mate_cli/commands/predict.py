@@ -1,4 +1,4 @@
-"""Answer a question, or a file of them, on a table of your own, with the chosen cells marked."""
+"""Answer a question, or a file of them, on a table or a folder of tables of your own, with the chosen cells marked."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.progress import Progress
 
 from mate_cli.config.inference import PredictConfig
+from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.system.distribution import RELEASED, package_folder, released_model
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
-from mate_cli.tables.table import Example
+from mate_cli.tables.table import Example, Table
+from mate_cli.tables.table_folder import TableFolder
 from mate_cli.tables.user_passages import linked, matched_passages, read_passages
 from mate_cli.tables.user_questions import read_questions
 from mate_cli.tables.user_table import read_table
@@ -24,15 +27,18 @@ if TYPE_CHECKING:
 
 def run(config: PredictConfig) -> None:
     """Print the table with its chosen cells and the answer, or the same as JSON."""
-    example, model, warnings = _read(config)  # before PyTorch is imported, so that mistakes are reported at once
+    asked, model, warnings = _read(config)  # before PyTorch is imported, so that mistakes are reported at once
     if config.questions is not None:
-        _answer_file(config, config.questions, example, model, warnings)
+        _answer_file(config, config.questions, asked, model, warnings)
         return
+    question = config.question or ""
+    asked.search([question])
+    example = asked.example(question)
 
-    from mate_cli.reporting.answer import answer_line
+    from mate_cli.reporting.answer import answer_line, found_line
     from mate_cli.reporting.marked_table import marked_table
 
-    record = _answer(config, example, model)
+    record = _answer(config, example, model) | asked.facts(question)
     record["warnings"] = [*warnings, *record["warnings"]]
     if config.run is None and config.selector is None:
         record["model"] = released_model()
@@ -43,35 +49,55 @@ def run(config: PredictConfig) -> None:
     console.print(example.question, style="bold", markup=False, highlight=False)
     console.print(marked_table(example.table, record["cells"], console.width))
     console.print(answer_line(record), markup=False, highlight=False)
+    if "tables" in record:
+        console.print(found_line(record), markup=False, highlight=False)
     if "model" in record:
         console.print(f"model: {record['model']}, as no run is named", markup=False, highlight=False)
     for line in record["warnings"]:
         print(f"warning: {line}", file=sys.stderr)
 
 
-def _read(config: PredictConfig) -> tuple[Example, Stage | Pipeline, list[str]]:
-    """Return the question on its table, what answers it, and what is odd about the files.
+def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[str]]:
+    """Return what is asked, what answers, and what is odd about the files.
 
     Raises:
         UserError: some of them cannot be used; a line for each.
     """
-    mistakes, table, texts, model = Mistakes(), None, None, None
+    mistakes, texts, model = Mistakes(), None, None
+    tables: Table | TableFolder | None = None
     with mistakes.collected():
-        table = read_table(config.table)
+        tables = _open_folder(config.tables) if config.tables is not None else read_table(config.table or "")
     with mistakes.collected():
         texts = None if config.passages is None else read_passages(Path(config.passages))
     with mistakes.collected():
         model = _open(config)
     mistakes.check()
-    assert table is not None
+    assert tables is not None
     assert model is not None
-    if config.passages is None or texts is None:
-        return Example("question", config.question or "", table), model, []
-    table = linked(table)
-    passages, unused = matched_passages(Path(config.passages), texts, table)
+    file = Path(config.passages or "")
+    if isinstance(tables, TableFolder):
+        return AskedTables(tables, texts, file), model, _left_out(tables)
+    if texts is None:
+        return AskedTables(tables), model, []
+    table = linked(tables)
+    passages, unused = matched_passages(file, texts, table)
     more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
-    warnings = [f"{config.passages}: no cell links to {unused[0]!r}{more}"] if unused else []
-    return Example("question", config.question or "", table, passages=passages), model, warnings
+    warnings = [f"{file}: no cell links to {unused[0]!r}{more}"] if unused else []
+    return AskedTables(table, passages), model, warnings
+
+
+def _open_folder(path: str) -> TableFolder:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("tables", total=None)
+        return TableFolder(path, lambda done, total: progress.update(task, completed=done, total=total))
+
+
+def _left_out(folder: TableFolder) -> list[str]:
+    count = len(folder.left_out)
+    if not count:
+        return []
+    return [f"tables={folder.folder}: {count:,} left out, {'first ' if count > 1 else ''}{folder.left_out[0]}"]
 
 
 def _open(config: PredictConfig) -> Stage | Pipeline:
@@ -114,7 +140,7 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
 
 
 def _answer_file(
-    config: PredictConfig, path: str, example: Example, model: Stage | Pipeline, warnings: list[str]
+    config: PredictConfig, path: str, asked: AskedTables, model: Stage | Pipeline, warnings: list[str]
 ) -> None:
     """Answer the questions of a file into another, and say how many there are."""
     questions = read_questions(Path(path))
@@ -126,7 +152,7 @@ def _answer_file(
     assert isinstance(model, Stage)
     answerer = Answerer(model.folder, model.config, config.hardware)
     facts = {"model": released_model()} if config.run is None else {"run": config.run}
-    file = QuestionFile(answerer, model.config, example, facts, config.top, config.threshold)
+    file = QuestionFile(answerer, model.config, asked, facts, config.top, config.threshold)
     console = Console(stderr=True, soft_wrap=True)
     had = file.answer(questions, Path(config.to), console)
     for line in warnings:

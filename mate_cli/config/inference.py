@@ -23,6 +23,7 @@ EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
 
 
 PREDICTING = (("run",), ("selector", "reader"))
+ASKED = (("table",), ("tables",))
 ASKING = (("question",), ("questions",))
 
 
@@ -114,7 +115,7 @@ class EvaluateConfig:
 
 @dataclass
 class PredictConfig:
-    """Answer a question on a table of your own."""
+    """Answer a question on a table of your own, or on the table of a folder that it is about."""
 
     run: str | None = key(
         None,
@@ -126,12 +127,18 @@ class PredictConfig:
     reader: str | None = key(
         None, "stage 2: run folder of a reader: the answer is a span of a cell", text=True, reads="run"
     )
-    table: str = key(
-        MISSING,
+    table: str | None = key(
+        None,
         "CSV file whose first line is the header; or HTML, JSON, Parquet, Excel, OpenDocument, SQLite, DuckDB: "
         "FILE#SHEET, FILE#TABLE, FILE#QUERY",
         text=True,
         reads="table",
+    )
+    tables: str | None = key(
+        None,
+        "folder of tables, with those below it: the question is asked of the one that shares most with it (BM25)",
+        text=True,
+        reads="folder",
     )
     passages: str | None = key(
         None,
@@ -142,7 +149,7 @@ class PredictConfig:
     question: str | None = key(None, "the question or the statement, as it is", text=True)
     questions: str | None = key(
         None,
-        "run: file of questions on the table, one a line (.txt), or in the column or key question (.csv, .tsv, .jsonl)",
+        "run: file of questions, one a line (.txt), or in the column or key question (.csv, .tsv, .jsonl)",
         text=True,
         reads="file",
     )
@@ -163,8 +170,9 @@ class PredictConfig:
     output: str = key("rich", "a marked table, or JSON", choices=OUTPUTS)
 
     def missing(self) -> list[str]:
-        """A line where nothing is asked, or where no run is named and no released model installed."""
-        return none_given(self, ASKING) + ([] if find_spec(RELEASED) else none_given(self, PREDICTING))
+        """A line where no table, no question or no run is named, and no released model is installed."""
+        lines = none_given(self, ASKED) + none_given(self, ASKING)
+        return lines + ([] if find_spec(RELEASED) else none_given(self, PREDICTING))
 
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
@@ -173,7 +181,8 @@ class PredictConfig:
         many = "questions" if self.questions else None
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
-        return several_given(self, PREDICTING) + several_given(self, ASKING) + alone + before + single
+        ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]
+        return ways + alone + before + single
 
 
 @dataclass

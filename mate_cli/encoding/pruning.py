@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.linearize import TableText
 from mate_cli.encoding.tokenizer import Pieces
 from mate_cli.tables.table import Example
-from mate_cli.tables.text import format_text
+from mate_cli.tables.text import format_text, stem
 
 
 class ColumnPruner:
@@ -65,7 +64,7 @@ class ColumnPruner:
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words of a text; of "EMPTY" if it has none, as in the release."""
-    return frozenset(map(_stem, format_text(text).split()))
+    return frozenset(map(stem, format_text(text).split()))
 
 
 def similarity(first: frozenset[str], second: frozenset[str]) -> float:
@@ -79,15 +78,3 @@ def _fitting(columns: Iterable[int], lengths: np.ndarray, budget: int) -> np.nda
     for column in columns:
         kept[column] = lengths[column] + lengths[kept].sum() <= budget
     return kept
-
-
-@lru_cache(maxsize=1 << 18)
-def _stem(word: str) -> str:
-    return str(_stemmer().stem(word))
-
-
-@cache
-def _stemmer() -> Any:
-    from nltk.stem.porter import PorterStemmer  # the release's; imports much
-
-    return PorterStemmer()

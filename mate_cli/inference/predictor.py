@@ -155,13 +155,13 @@ class Answerer(Predictor):
         """
         return self._record(example, self.converse(example, before), top)
 
-    def records(self, example: Example, questions: Sequence[str], top: int) -> list[dict[str, Any]]:
-        """As ``record``, of several questions on the table of ``example``, none of which follows up on another.
+    def records(self, examples: Sequence[Example], top: int) -> list[dict[str, Any]]:
+        """As ``record``, of several questions, none of which follows up on another.
 
         Raises:
-            UserError: the table does not fit with one of them.
+            UserError: a table does not fit.
         """
-        asked = [replace(example, id=str(number), question=question) for number, question in enumerate(questions)]
+        asked = [replace(example, id=str(number)) for number, example in enumerate(examples)]
         encoded = list(encode(asked, self.tokenizer, self.options))
         for one in encoded:
             if isinstance(one.outcome, TooLarge):

@@ -1,4 +1,4 @@
-"""Answer many questions on one table, batch by batch, into a file that a second run goes on with."""
+"""Answer many questions on a table or a folder of them, batch by batch, into a file that a second run goes on with."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ from rich.console import Console
 from rich.progress import Progress
 
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.predictor import Answerer
 from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.tables.table import Example
 
 _BATCH = 64
 
 
 @dataclass(frozen=True)
 class QuestionFile:
-    """Questions on one table, and what answers them.
+    """Questions, what they are asked of, and what answers them.
 
     Attributes:
-        example: the table, with its passages; its question is not asked.
         facts: what every record has beside its answer, ``run`` or ``model``.
         top, threshold: as in ``mate predict``.
     """
 
     answerer: Answerer
     trained: TrainConfig
-    example: Example
+    asked: AskedTables
     facts: Mapping[str, str]
     top: int
     threshold: float | None
@@ -41,8 +40,9 @@ class QuestionFile:
         """Append to ``to`` the records of the questions that it lacks, a line each; return how many it had.
 
         Raises:
-            UserError: the table does not fit, ``to`` has other records, or cannot be written.
+            UserError: a table does not fit or is not found, ``to`` has other records, or cannot be written.
         """
+        self.asked.search(questions)
         try:
             had = self._kept(questions, to)
             with Progress(console=console, transient=True) as progress:
@@ -57,9 +57,11 @@ class QuestionFile:
         return had
 
     def _records(self, questions: Sequence[str]) -> Iterator[dict[str, Any]]:
-        for question, record in zip(questions, self.answerer.records(self.example, questions, self.top), strict=True):
+        examples = [self.asked.example(question) for question in questions]
+        for question, record in zip(questions, self.answerer.records(examples, self.top), strict=True):
             warnings = [*self.answerer.remarks, *caveats(self.trained, record)]
-            yield withheld(record, self.threshold) | {"question": question, **self.facts, "warnings": warnings}
+            facts = {"question": question, **self.asked.facts(question), **self.facts, "warnings": warnings}
+            yield withheld(record, self.threshold) | facts
 
     def _kept(self, questions: Sequence[str], to: Path) -> int:
         """Count the records of an earlier run, and cut off the half line that a kill may have left."""
@@ -72,8 +74,11 @@ class QuestionFile:
             asked = [{name: record.get(name) for name in ("question", "table", *self.facts)} for record in records]
         except (ValueError, AttributeError):
             asked = [{}]
-        same = {"table": self.example.table.id, **self.facts}
-        if asked != [{"question": question, **same} for question in questions[: len(asked)]]:
+        expected = [
+            {"question": question, "table": self.asked.table_id(question), **self.facts}
+            for question in questions[: len(asked)]
+        ]
+        if asked != expected:
             raise UserError(f"to={to} holds something else than answers to these questions; name another file")
         if len(whole) < len(content):
             with to.open("r+b") as file:

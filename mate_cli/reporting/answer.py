@@ -36,6 +36,12 @@ def answer_line(record: Mapping[str, Any]) -> str:
     return printable(_answer_line(record))
 
 
+def found_line(record: Mapping[str, Any]) -> str:
+    """The table of a folder that a record was answered from, and the next that it could have been."""
+    first, *others = (found["table"] for found in record["tables"])
+    return printable(f"table: {first}" + (f"; next: {', '.join(others)}" if others else ""))
+
+
 def _answer_line(record: Mapping[str, Any]) -> str:
     if "best_guess" in record:
         guess = _answer_line({**_without_guess(record), "answer": record["best_guess"]})

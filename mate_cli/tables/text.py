@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 EMPTY = "EMPTY"
@@ -94,6 +94,19 @@ def _punkt() -> Any:
     from punkt import PunktSentenceTokenizer, load_model
 
     return PunktSentenceTokenizer(load_model("english"))
+
+
+@lru_cache(maxsize=1 << 18)
+def stem(word: str) -> str:
+    """Return the stem of an English word in lower case by Porter's algorithm, as in the release."""
+    return str(_stemmer().stem(word))
+
+
+@cache
+def _stemmer() -> Any:
+    from nltk.stem.porter import PorterStemmer  # imports much
+
+    return PorterStemmer()
 
 
 def _without_additions(text: str) -> str:

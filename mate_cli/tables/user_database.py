@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +36,47 @@ def read_sqlite(path: Path, part: str | None = None) -> Table:
         UserError: the file cannot be read or is no database; there is no such table, or several to choose from; the
             query fails or would write; the result has no row or is too large.
     """
+    with _sqlite(path) as connection:
+        return _table(path, connection, part, _SQLITE_NAMES)
+
+
+def read_duckdb(path: Path, part: str | None = None) -> Table:
+    """Read a table of a DuckDB file; see ``read_sqlite``."""
+    with _duckdb(path) as connection:
+        return _table(path, connection, part, _DUCKDB_NAMES)
+
+
+def sqlite_names(path: Path) -> list[str]:
+    """Return the names of the tables and views of an SQLite file.
+
+    Raises:
+        UserError: the file cannot be read or is no database.
+    """
+    with _sqlite(path) as connection:
+        return _names(connection, _SQLITE_NAMES)
+
+
+def duckdb_names(path: Path) -> list[str]:
+    """Return the names of the tables and views of a DuckDB file; see ``sqlite_names``."""
+    with _duckdb(path) as connection:
+        return _names(connection, _DUCKDB_NAMES)
+
+
+@contextmanager
+def _sqlite(path: Path) -> Iterator[Any]:
     file_size(path)  # the errors of databases do not say why a file cannot be read
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             connection.set_authorizer(
                 lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
             )
-            return _table(path, connection, part, _SQLITE_NAMES)
+            yield connection
     except sqlite3.Error as error:
         raise UserError(f"{path}: {_reason(error, 'SQLite')}") from error
 
 
-def read_duckdb(path: Path, part: str | None = None) -> Table:
-    """Read a table of a DuckDB file; see ``read_sqlite``."""
+@contextmanager
+def _duckdb(path: Path) -> Iterator[Any]:
     try:
         import duckdb
     except ModuleNotFoundError as error:
@@ -55,13 +84,17 @@ def read_duckdb(path: Path, part: str | None = None) -> Table:
     file_size(path)  # the errors of databases do not say why a file cannot be read
     try:
         with closing(duckdb.connect(str(path), read_only=True, config=_LOCKED)) as connection:
-            return _table(path, connection, part, _DUCKDB_NAMES)
+            yield connection
     except duckdb.Error as error:
         raise UserError(f"{path}: {_reason(error, 'DuckDB')}") from error
 
 
+def _names(connection: Any, listing: str) -> list[str]:
+    return [name for (name,) in connection.execute(listing).fetchall()]
+
+
 def _table(path: Path, connection: Any, part: str | None, listing: str) -> Table:
-    names = [name for (name,) in connection.execute(listing).fetchall()]
+    names = _names(connection, listing)
     title = part
     if part is None:
         if len(names) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
@@ -9,10 +10,10 @@ from mate_cli.tables.table import Table
 from mate_cli.tables.table_place import table_place
 from mate_cli.tables.user_arrow import read_parquet
 from mate_cli.tables.user_csv import read_csv
-from mate_cli.tables.user_database import read_duckdb, read_sqlite
+from mate_cli.tables.user_database import duckdb_names, read_duckdb, read_sqlite, sqlite_names
 from mate_cli.tables.user_html import read_html
 from mate_cli.tables.user_json import read_json_table
-from mate_cli.tables.user_workbook import read_workbook
+from mate_cli.tables.user_workbook import read_workbook, sheet_names
 
 _FILES = {
     ".csv": read_csv,
@@ -24,11 +25,15 @@ _FILES = {
     ".parquet": read_parquet,
 }
 
-_FILES_OF_PARTS = {
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), read_workbook),
-    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), read_sqlite),
-    ".duckdb": read_duckdb,
+# What reads the part of a name, or the only one, and what names the parts.
+_FILES_OF_PARTS: dict[str, tuple[Callable[[Path, str | None], Table], Callable[[Path], list[str]]]] = {
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (read_workbook, sheet_names)),
+    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), (read_sqlite, sqlite_names)),
+    ".duckdb": (read_duckdb, duckdb_names),
 }
+
+ENDINGS = (*_FILES, *_FILES_OF_PARTS)
+"""What the names of files with tables end in."""
 
 
 def read_table(place: str | Path) -> Table:
@@ -40,11 +45,31 @@ def read_table(place: str | Path) -> Table:
     file, part = table_place(str(place))
     path = Path(file)
     ending = path.suffix.lower() or ".csv"
-    if ending in _FILES_OF_PARTS:
-        return _FILES_OF_PARTS[ending](path, part)
-    if ending not in _FILES:
-        endings = ", ".join((*_FILES, *_FILES_OF_PARTS))
+    if ending not in ENDINGS:
+        endings = ", ".join(ENDINGS)
         raise UserError(f"table={place}: a table is a file in {endings}, not {ending}; save it as one of them")
-    if part is not None:
+    if part is not None and ending in _FILES:
         raise UserError(f"table={place}: a file in {ending} is one table; leave out #{part}")
-    return _FILES[ending](path)
+    return read_part(path, part)
+
+
+def read_part(path: Path, part: str | None = None) -> Table:
+    """Read a file, or the part of that name of it; its ending is one of ``ENDINGS``, or there is none.
+
+    Raises:
+        UserError: the file is broken, or has no such part.
+    """
+    ending = path.suffix.lower() or ".csv"
+    return _FILES[ending](path) if ending in _FILES else _FILES_OF_PARTS[ending][0](path, part)
+
+
+def table_parts(path: Path) -> list[str | None]:
+    """Return the names of the sheets or tables of a file that has several; ``[None]`` where it is one table.
+
+    Raises:
+        UserError: the file is broken.
+    """
+    if (ending := path.suffix.lower()) not in _FILES_OF_PARTS:
+        return [None]
+    names = _FILES_OF_PARTS[ending][1](path)
+    return list(names) if len(names) > 1 else [None]

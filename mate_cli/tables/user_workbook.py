@@ -7,6 +7,8 @@ columns are dropped. The header is the first row with more than one text; texts 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from itertools import islice
 from pathlib import Path
@@ -33,18 +35,38 @@ def read_workbook(path: Path, sheet: str | None = None) -> Table:
         UserError: it cannot be read or is no workbook; there is no such sheet, or several to choose from; the sheet has
             no row below a header, or is too large.
     """
+    with _opened(path) as workbook:
+        chosen = _sheet(path, workbook, sheet)
+        rows, title = _rows(path, chosen)
+    header, *body = rows or [[]]
+    return table_of(path, header, body, title or (chosen.name if sheet is not None else ""))
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of the sheets that are not empty.
+
+    Raises:
+        UserError: it cannot be read or is no workbook.
+    """
+    with _opened(path) as workbook:
+        return [sheet.name for sheet in _filled(workbook)]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[CalamineWorkbook]:
     from python_calamine import CalamineError, CalamineWorkbook
 
     check_bytes(path, file_size(path))
     try:
         _check_unpacked(path)
         with CalamineWorkbook.from_path(str(path)) as workbook:
-            chosen = _sheet(path, workbook, sheet)
-            rows, title = _rows(path, chosen)
+            yield workbook
     except (CalamineError, zipfile.BadZipFile, OSError) as error:
         raise UserError(f"{path}: cannot be read as a workbook ({named(str(error))}); save it anew") from error
-    header, *body = rows or [[]]
-    return table_of(path, header, body, title or (chosen.name if sheet is not None else ""))
+
+
+def _filled(workbook: CalamineWorkbook) -> list[CalamineSheet]:
+    return [sheet for sheet in map(workbook.get_sheet_by_name, workbook.sheet_names) if sheet.height]
 
 
 def _check_unpacked(path: Path) -> None:
@@ -61,7 +83,7 @@ def _sheet(path: Path, workbook: CalamineWorkbook, name: str | None) -> Calamine
         if name not in names:
             raise UserError(f"{path}: {unknown_name('sheet', name, names)}")
         return workbook.get_sheet_by_name(name)
-    sheets = [sheet for sheet in map(workbook.get_sheet_by_name, names) if sheet.height]
+    sheets = _filled(workbook)
     if not sheets:
         raise UserError(f"{path}: no sheet has a cell with a value")
     if len(sheets) > 1:

@@ -131,7 +131,7 @@ def test_each_command_checks_its_paths(
 
 def test_a_key_without_a_value_is_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert errors(capsys, "predict", "run=runs/sample/demo") == [
-        "error: table is missing: write table=...",
+        "error: table is missing: write table=..., or tables=...",
         "error: question is missing: write question=..., or questions=...",
     ]
 

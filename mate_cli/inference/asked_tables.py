@@ -1,0 +1,84 @@
+"""What questions are asked of: one table, or a folder in which each question finds its table; with their passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mate_cli.system.errors import UserError, shown
+from mate_cli.tables.table import Example, Table
+from mate_cli.tables.table_folder import TableFolder
+from mate_cli.tables.user_passages import linked, matched_passages
+
+if TYPE_CHECKING:
+    from mate_cli.inference.table_search import TableSearch
+
+_SHOWN = 5
+
+
+class AskedTables:
+    """
+    Args:
+        tables: one table, whose links are parsed, or a folder of tables.
+        passages: key -> passage; None: cells do not link. passages_file: where they are from, for errors.
+    """
+
+    def __init__(
+        self, tables: Table | TableFolder, passages: dict[str, str] | None = None, passages_file: Path = Path()
+    ) -> None:
+        self.tables, self._passages, self._passages_file = tables, passages, passages_file
+        self._search: TableSearch | None = None
+        self._found: dict[str, list[dict[str, Any]]] = {}
+
+    def search(self, questions: Sequence[str]) -> None:
+        """Find the tables of questions in the folder, all at once.
+
+        Raises:
+            UserError: no table has a word of one of them.
+        """
+        if isinstance(self.tables, Table):
+            return
+        self._search = self._search or _open_search(self.tables)
+        names = self.tables.names
+        for question, ranked in zip(questions, self._search.rank(questions), strict=True):
+            if not ranked:
+                raise UserError(
+                    f"tables={self.tables.folder}: no table has a word of the question {shown(question)}; "
+                    "name one: table=FILE"
+                )
+            best = list(ranked.items())[:_SHOWN]
+            self._found[question] = [{"table": names[number], "score": round(score, 4)} for number, score in best]
+
+    def table_id(self, question: str) -> str:
+        """Return the id of the table that a question is asked of, after ``search``."""
+        return self.tables.id if isinstance(self.tables, Table) else self._found[question][0]["table"]
+
+    def facts(self, question: str) -> dict[str, Any]:
+        """Return what a record adds about the folder: ``tables``, those found with their scores, best first."""
+        return {} if isinstance(self.tables, Table) else {"tables": self._found[question]}
+
+    def example(self, question: str) -> Example:
+        """Return a question on its table, after ``search``.
+
+        Raises:
+            UserError: the table of a folder can no longer be read, or a cell of it links to no passage.
+        """
+        if isinstance(self.tables, Table):
+            return Example("question", question, self.tables, passages=self._passages or {})
+        table = self.tables.read(self.table_id(question))
+        if self._passages is None:
+            return Example("question", question, table)
+        table = linked(table)
+        passages, _ = matched_passages(self._passages_file, self._passages, table)
+        return Example("question", question, table, passages=passages)
+
+
+def _open_search(folder: TableFolder) -> TableSearch:
+    """Open the search in a folder, by words alone where the sentence encoder is not installed."""
+    from mate_cli.inference.table_search import TableSearch
+    from mate_cli.models.sentence_encoder import PACKAGE, SentenceEncoder
+
+    is_needed = len(folder.names) > 1 and find_spec(PACKAGE) is not None
+    return TableSearch(folder.index, SentenceEncoder() if is_needed else None)

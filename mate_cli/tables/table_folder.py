@@ -1,0 +1,92 @@
+"""A folder of tables in all formats of users' tables, read once for an index of their words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+from mate_cli.system.errors import UserError
+from mate_cli.tables.table import Table
+from mate_cli.tables.table_index import TableIndex
+from mate_cli.tables.user_table import ENDINGS, read_part, table_parts
+
+
+class TableFolder:
+    """All tables below a folder, in every format that ``read_table`` reads, with an index of their words.
+
+    Files and folders whose names begin with "." or "~" are skipped, and so are links to folders. The tables are read
+    one after the other and not kept: the index takes eight bytes for each distinct word of a table, and its opening.
+
+    Args:
+        progress: called with the number of files read and that of all.
+
+    Attributes:
+        names: ``FILE`` or ``FILE#PART`` of each table, below the folder and in order; index: of their words.
+        left_out: why each file or part that cannot be read is left out.
+
+    Raises:
+        UserError: the folder has no table that can be read.
+    """
+
+    def __init__(self, folder: str | Path, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
+        self.folder = Path(folder).expanduser()
+        self.names: list[str] = []
+        self.left_out: list[str] = []
+        self._parts: dict[str, tuple[Path, str | None]] = {}
+        self._progress = progress
+        self.index = TableIndex(self._tables())
+        if not self.names:
+            broken = f"; left out: {self.left_out[0]}" if self.left_out else ""
+            raise UserError(
+                f"tables={folder}: no tables in this folder; the names of tables end in {', '.join(ENDINGS)}{broken}"
+            )
+        self.read = lru_cache(maxsize=8)(self._read)
+
+    def _read(self, name: str) -> Table:
+        """Read a table of ``names``; its id is that name.
+
+        Raises:
+            UserError: it can no longer be read.
+        """
+        return replace(read_part(*self._parts[name]), id=name)
+
+    def _tables(self) -> Iterator[Table]:
+        files = sorted(self._files())
+        for done, file in enumerate(files):
+            self._progress(done, len(files))
+            try:
+                parts = table_parts(file)
+            except UserError as error:
+                self._leave_out(error)
+                continue
+            for part in parts:
+                yield from self._part(file, part)
+
+    def _part(self, file: Path, part: str | None) -> Iterator[Table]:
+        """Yield the table of a part with its place as the title, which may tell more than what it calls itself."""
+        place = file.relative_to(self.folder).as_posix()
+        name = place if part is None else f"{place}#{part}"
+        try:
+            table = read_part(file, part)
+        except UserError as error:
+            self._leave_out(error)
+            return
+        self.names.append(name)
+        self._parts[name] = (file, part)
+        own = "" if table.title in (file.stem, part) else table.title
+        yield replace(table, title=f"{PurePosixPath(place).with_suffix('')} {part or ''} {own}")
+
+    def _files(self) -> Iterator[Path]:
+        def unreadable(error: OSError) -> None:
+            self.left_out.append(f"{error.filename}: cannot be read ({error.strerror})")
+
+        for folder, inner, files in os.walk(self.folder, onerror=unreadable):
+            inner[:] = [name for name in inner if not name.startswith((".", "~"))]
+            paths = (Path(folder, name) for name in files if name.lower().endswith(ENDINGS))
+            yield from (path for path in paths if not path.name.startswith((".", "~")) and path.is_file())
+
+    def _leave_out(self, error: UserError) -> None:
+        self.left_out.append(str(error).removeprefix("table="))
