@@ -1,4 +1,4 @@
-"""Analyse what models see, what runs answer wrongly, and how runs compare."""
+"""Analyse what models see, what runs answer wrongly, how runs compare, and whether questions find their tables."""
 
 from __future__ import annotations
 
@@ -171,6 +171,20 @@ def _flow(config: AnalyzeConfig, console: Console) -> None:
     console.print(f"{config.to}: {', '.join(files)}", highlight=False, markup=False)
 
 
+def _retrieval(config: AnalyzeConfig, console: Console) -> None:
+    """Count how often the table of a question is found among all tables of the data."""
+    from mate_cli.analysis.retrieval import measure_retrieval
+    from mate_cli.reporting.retrieval import retrieval_table, write_retrieval
+    from mate_cli.training.splits import data_sources
+
+    assert config.task is not None
+    retrieval = measure_retrieval(data_sources(config.task, config.data_dir, config.paths), config.split)
+    name = f"{config.task.name} {config.split}"
+    console.print(retrieval_table(name, retrieval))
+    write_retrieval(name, retrieval, Path(config.to), sys.argv[1:])
+    console.print(f"{config.to}: retrieval.json, retrieval.md", highlight=False, markup=False)
+
+
 _ANALYSES = one_for_each(
     SUBJECTS,
     {
@@ -181,5 +195,6 @@ _ANALYSES = one_for_each(
         "approximation": _approximation,
         "robustness": _robustness,
         "flow": _flow,
+        "retrieval": _retrieval,
     },
 )

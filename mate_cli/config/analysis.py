@@ -22,8 +22,9 @@ SUBJECTS = {
     "approximation": None,
     "robustness": "run",
     "flow": "run",
+    "retrieval": "task",
 }
-# Those that read a task: coverage generates tables where none is named, flow takes a run's own.
+# Those that encode a task: coverage generates tables where none is named, flow takes a run's own.
 TASK_ANALYSES = ("coverage", "flow")
 
 PerturbationKind = Literal["rows", "columns", "distractors"]
@@ -115,7 +116,8 @@ class AnalyzeConfig:
             problems.append(f"max_tokens belongs to analysis=robustness or {names}")
         if self.analysis.name in TASK_ANALYSES:
             return problems + self._task_problems()
-        alone = {"task": self.task, "schedule": self.schedule}
+        task = None if self.analysis.name == "retrieval" else self.task
+        alone = {"task": task, "schedule": self.schedule}
         return problems + [f"{name} belongs to analysis={names}" for name, value in alone.items() if value is not None]
 
     def _task_problems(self) -> list[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mate_cli.models.sentence_encoder import SentenceEncoder
 from mate_cli.tables.table_index import TableIndex
 
-CANDIDATES, WEIGHT = 50, 60.0
+CANDIDATES, WEIGHT = 50, 20.0
 """How many tables with the best BM25 scores are compared by meaning, and what a cosine of 1 adds to such a score.
 
 Chosen on 1,000 questions each of HybridQA's and WikiTableQuestions' train."""

@@ -16,19 +16,18 @@ from numpy.typing import NDArray
 from mate_cli.tables.table import Table
 from mate_cli.tables.text import stem
 
-HEAD_WEIGHT, K1, B = 8, 2.5, 1.0
+HEAD_WEIGHT, K1, B = 5, 1.5, 1.0
 """How often a word of title or headers counts, and BM25's parameters; chosen on 4,000 questions each of HybridQA's and
 WikiTableQuestions' train."""
 
 _ROWS, _CHARACTERS = 12, 2000  # of an opening
 _WORD = re.compile(r"[^\W_]{2,}")
 # In a folder of few tables these are as rare as any other word.
-_FUNCTION_WORDS = frozenset(
-    """
+_FUNCTION_WORDS = """
     an and are as at be by did do does for from had has have he her his how in is it its many much of on or
     she that the their there they this to was were what when where which who whom whose why will with
-    """.split()
-)
+"""
+_SKIPPED = frozenset(_FUNCTION_WORDS.split())
 
 
 class TableIndex:
@@ -69,7 +68,7 @@ def words(text: str) -> list[str]:
     from sklearn.feature_extraction.text import strip_accents_unicode
 
     found = _WORD.findall(strip_accents_unicode(text.lower()))
-    return [stem(word) for word in found if word not in _FUNCTION_WORDS]
+    return [stem(word) for word in found if word not in _SKIPPED]
 
 
 def _opening(table: Table) -> str:
