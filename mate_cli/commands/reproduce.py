@@ -90,17 +90,16 @@ def _report(experiment: Experiment, ledger: Ledger, console: Console) -> None:
     )
 
     folder, result = Path(ledger.config.to), outcome(experiment, ledger)
-    caption = caption_of(result, ledger)
     for table in outcome_tables(result):
         console.print(table)
-    console.print(caption, highlight=False, markup=False)
+    console.print(caption_of(result, ledger), highlight=False, markup=False)
     for line in rank_lines(result):
         console.print(line, highlight=False, markup=False)
     order = agreement_table(result)
     if order is not None:
         console.print(order)
     figures = draw_experiment(experiment, ledger, folder)
-    written = write_outcome(result, caption, figures, folder)
+    written = write_outcome(result, ledger, figures, folder)
     if not written:
         line = f"{folder}/{experiment.name}.csv has more values than these runs give: kept; to=DIR writes elsewhere"
         console.print(line, highlight=False, markup=False)

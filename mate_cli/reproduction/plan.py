@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rich.table import Table as RichTable
 
+from mate_cli.config.catalogue import options
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import unknown_name
 from mate_cli.reporting.grid import terminal_table
@@ -178,6 +179,19 @@ def circumstances(ledger: Ledger) -> str:
         parts.append("the generated sample in place of data that is not set")
     if config.words:
         parts.append(config.words)
+    return ", ".join(parts)
+
+
+def circumstances_in_words(ledger: Ledger) -> str:
+    """``circumstances`` without keys: for the caption of a printed table."""
+    config = ledger.config
+    lines = {option.name: option.line for option in options("backbone")}
+    backbone = "the tasks' own backbones" if config.backbone is None else lines[config.backbone.name].split(":")[0]
+    parts = [f"{config.schedule} schedule", backbone.rstrip(".")]
+    if not config.pretrain:
+        parts.append("no pre-training on tables")
+    if ledger.uses_sample:
+        parts.append("the generated sample in place of missing data")
     return ", ".join(parts)
 
 

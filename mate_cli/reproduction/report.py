@@ -5,21 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.table import Table as RichTable
 from rich.text import Text
-from tabulate import tabulate
 
 from mate_cli.reporting.bench_figures import draw_figures
 from mate_cli.reporting.grid import markdown_table, terminal_table
 from mate_cli.reporting.pictures import PICTURES, draw_picture
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
+from mate_cli.reproduction.latex import latex_table
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Comparison, Outcome, OutcomeRow
-from mate_cli.reproduction.plan import circumstances
+from mate_cli.reproduction.plan import circumstances, circumstances_in_words
 from mate_cli.reproduction.steps import Measuring
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
@@ -67,7 +66,7 @@ def rank_lines(outcome: Outcome) -> list[str]:
     ]
 
 
-def write_outcome(outcome: Outcome, caption: str, figures: Sequence[Path], folder: Path) -> list[str]:
+def write_outcome(outcome: Outcome, ledger: Ledger, figures: Sequence[Path], folder: Path) -> list[str]:
     """Write ``NAME.md``, ``NAME.tex`` and ``NAME.csv``; return the names of the files written.
 
     A table of more values that lies there stays: it was made where there were more runs or data.
@@ -78,9 +77,11 @@ def write_outcome(outcome: Outcome, caption: str, figures: Sequence[Path], folde
     name = outcome.experiment.name
     if _values_in(folder / f"{name}.csv") > _values_of(outcome):
         return []
-    texts = {f"{name}.md": outcome_markdown(outcome, caption, figures)}
+    texts = {f"{name}.md": outcome_markdown(outcome, caption_of(outcome, ledger), figures)}
     if outcome.rows:
-        texts |= {f"{name}.tex": outcome_latex(outcome, caption), f"{name}.csv": outcome_csv(outcome)}
+        head, *rows = outcome_grid(outcome)
+        caption = f"{outcome.experiment.title}. {caption_of(outcome, ledger, in_words=True)}"
+        texts |= {f"{name}.tex": latex_table(head, rows, caption, name), f"{name}.csv": outcome_csv(outcome)}
     with written_to(folder):
         for file, text in texts.items():
             write_text(folder / file, text)
@@ -124,24 +125,6 @@ def outcome_markdown(outcome: Outcome, caption: str, figures: Sequence[Path]) ->
     if rows := list(_agreement_rows(outcome)):
         parts.append(markdown_table(_AGREEMENT, rows))
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def outcome_latex(outcome: Outcome, caption: str) -> str:
-    """Write a table environment for the packages booktabs and graphicx, at most as wide as the text."""
-    head, *rows = outcome_grid(outcome)
-    alignment = ["left", "left", *["right"] * (len(head) - 2)]
-    body = tabulate(rows, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=alignment)
-    body = re.sub(r"^(\s*)\[", r"\1{[}", body, flags=re.MULTILINE)  # else an argument of the line break
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        f"{body}}}",
-        rf"\caption{{{_in_latex(_title(outcome.experiment))}. {_in_latex(caption)}}}",
-        rf"\label{{tab:{outcome.experiment.name}}}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _values_of(outcome: Outcome) -> int:
@@ -230,26 +213,13 @@ def _title(experiment: Experiment) -> str:
     return f"{experiment.name}: {experiment.title}"
 
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "^": r"\^{}",
-        "~": r"\~{}",
-        "²": r"\textsuperscript{2}",
-        "|": r"\textbar{}",
-        **{sign: rf"\ensuremath{{{sign}}}" for sign in "<>"},
-        **{letter: rf"\{letter}" for letter in "&%$#_{}"},
-    }
-)
+def caption_of(outcome: Outcome, ledger: Ledger, in_words: bool = False) -> str:
+    """Write the caption: the origin of our values and the paper's, and notes.
 
-
-def _in_latex(text: str) -> str:
-    return text.translate(_LATEX)
-
-
-def caption_of(outcome: Outcome, ledger: Ledger) -> str:
-    """Write the caption: the origin of our values and the paper's, and notes."""
-    lines = list(_origins(outcome, ledger))
+    Args:
+        in_words: for print: options by what they are, without keys and commands.
+    """
+    lines = list(_origins(outcome, ledger, in_words))
     mixed = {code for row in outcome.rows if row.is_mixed for code in row.codes}
     if mixed:
         lines.append(f"{_MIXED} runs of several versions of the code: {', '.join(sorted(mixed))}.")
@@ -257,11 +227,12 @@ def caption_of(outcome: Outcome, ledger: Ledger) -> str:
     return " ".join([*lines, outcome.experiment.note.strip(), *notes]).strip()
 
 
-def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
+def _origins(outcome: Outcome, ledger: Ledger, in_words: bool) -> Iterator[str]:
     """Yield the origins of our values."""
     sources = dict.fromkeys(source for entry in outcome.rows for source in entry.row.sources.values())
     if outcome.is_trained:
-        yield f"Ours: {circumstances(ledger)}; medians of n seeds ± half the interquartile range."
+        how = circumstances_in_words(ledger) if in_words else circumstances(ledger)
+        yield f"Ours: {how}; medians of n seeds ± half the interquartile range."
         yield "Paper: Large models on TPUs, 5 seeds."
     for source in sources:
         if isinstance(source, Measured):
@@ -269,6 +240,8 @@ def _origins(outcome: Outcome, ledger: Ledger) -> Iterator[str]:
             device = (Measuring(words).result(ledger) or {}).get("device", {})
             threads = f"{device['threads']} threads" if "threads" in device else None
             parts = (device.get("gpu") or device.get("cpu"), device.get("instructions"), threads)
-            yield f"Ours: {', '.join(['mate bench ' + words, *filter(None, parts)])}."
+            command = [] if in_words else [f"mate bench {words}"]
+            if origin := ", ".join([*command, *filter(None, parts)]):
+                yield f"Ours: {origin}."
     if any(isinstance(source, DataOf) for source in sources) and ledger.uses_sample:
         yield "Ours: the generated sample in place of data that is not set."

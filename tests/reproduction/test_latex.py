@@ -14,10 +14,11 @@ import pytest
 from mate_cli.cli.main import main
 from mate_cli.config.catalogue import reproduce_folder, reproduction_names
 from mate_cli.reproduction.experiment import Experiment, PublishedValue, read_experiment
+from mate_cli.reproduction.latex import latex_table
 from mate_cli.reproduction.outcome import Comparison, Outcome, OutcomeRow
-from mate_cli.reproduction.report import outcome_latex
+from mate_cli.reproduction.report import outcome_grid
 
-PREAMBLE = r"""\documentclass{article}
+PREAMBLE = r"""\documentclass[twocolumn]{article}
 \usepackage[a4paper,margin=2cm]{geometry}
 \usepackage{booktabs,graphicx}
 \begin{document}
@@ -63,7 +64,9 @@ def test_letters_that_mean_something_to_tex_are_text(tmp_path: Path) -> None:
         )
         for row in experiment.rows.values()
     )
-    pages, log = compiled([outcome_latex(Outcome(experiment, rows), SPECIAL)], tmp_path)
+    head, *lines = outcome_grid(Outcome(experiment, rows))
+    head[-2:] = [f"{SPECIAL} A", f"{SPECIAL} B"]  # grouped by a first word
+    pages, log = compiled([latex_table(head, lines, SPECIAL, "special")], tmp_path)
     assert pages == 1
     assert beyond_the_page(log) == []
 
@@ -72,3 +75,34 @@ def special_rows(experiment: Experiment) -> Iterator[tuple[str, object]]:
     row = experiment.rows["MATE"]
     for number in range(2):
         yield f"{SPECIAL} {number}", replace(row, name=f"{SPECIAL} {number}", note=SPECIAL)
+
+
+def test_columns_share_the_words_that_their_names_begin_with() -> None:
+    head = ["", "", "n", "dev Total EM", "dev Total F1", "dev EM", "WTQ"]
+    lines = latex_table(head, [["MATE (- heads)", "ours", "1", "-5.0", "+3.0", "1", "In-Table"]], "", "t").splitlines()
+    assert [" ".join(line.split()) for line in lines[4:12]] == [
+        r"\toprule",
+        r"& & & \multicolumn{3}{c}{dev} & \\",
+        r"\cmidrule(lr){4-6}",
+        r"& & & \multicolumn{2}{c}{Total} & & \\",
+        r"\cmidrule(lr){4-5}",
+        r"& & n & EM & F1 & EM & WTQ \\",
+        r"\midrule",
+        r"MATE ($-$ heads) & ours & 1 & $-$5.0 & +3.0 & 1 & In-Table \\",
+    ]
+
+
+@pytest.mark.parametrize(("cell", "environment"), [("1.0", "table"), ("wide" * 12, "table*")])
+def test_a_wide_table_is_as_wide_as_the_page(cell: str, environment: str) -> None:
+    text = latex_table(["", "", "value"], [["MATE", "ours", cell]], 'so "called"', "t")
+    assert text.startswith(rf"\begin{{{environment}}}")
+    assert text.endswith(rf"\end{{{environment}}}" + "\n")
+    assert "so ``called''" in text
+
+
+def test_committed_captions_have_no_words_of_the_configuration() -> None:
+    files = sorted((Path(__file__).parents[2] / "results" / "reproduced").glob("*.tex"))
+    assert len(files) > 10
+    for file in files:
+        (caption,) = re.findall(r"\\caption\{(.*)\}", file.read_text(encoding="utf-8"))
+        assert not re.findall(r"\w=\w|\bmate \w", caption), file

@@ -16,10 +16,11 @@ from mate_cli.config.catalogue import reproduce_folder
 from mate_cli.config.reproduce import DataConfig, ReproduceConfig
 from mate_cli.reproduction.carry_out import carry_out, raise_failures
 from mate_cli.reproduction.experiment import Experiment, read_experiment
+from mate_cli.reproduction.latex import latex_table
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
 from mate_cli.reproduction.plan import plan, wanted_steps
-from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_latex, outcome_markdown
+from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_grid, outcome_markdown
 from mate_cli.reproduction.steps import Training
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
@@ -227,6 +228,7 @@ def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) ->
     assert found.rows[0].is_mixed
     caption = caption_of(found, ledger)
     assert caption.startswith("Ours: schedule=laptop, backbone=tiny; medians of n seeds")
+    assert caption_of(found, ledger, in_words=True).startswith("Ours: laptop schedule, Random weights")
     assert "runs of several versions of the code" in caption
     assert "ffffffffff" in caption
     assert "| MATE †" in outcome_markdown(found, caption, [])
@@ -258,9 +260,10 @@ def test_whether_the_rows_come_in_the_papers_order(two_rows: Outcome) -> None:
 
 def test_markdown_latex_and_csv_tell_the_same(two_rows: Outcome) -> None:
     caption = "50% & more_of_it"
-    markdown, latex = outcome_markdown(two_rows, caption, []), outcome_latex(two_rows, caption)
-    for text in (markdown, latex):
-        assert all(word in text for word in ("TAPAS", "55.0 ±2.5", "80.1", "-25.1", "HYBRIDER", "68.5"))
+    head, *rows = outcome_grid(two_rows)
+    markdown, latex = outcome_markdown(two_rows, caption, []), latex_table(head, rows, caption, "table6")
+    for text, minus in ((markdown, "-"), (latex, "$-$")):
+        assert all(word in text for word in ("TAPAS", "55.0 ±2.5", "80.1", f"{minus}25.1", "HYBRIDER", "68.5"))
     assert r"\toprule" in latex
     assert r"50\% \& more\_of\_it" in latex
     assert latex.count(r"\\") == 1 + len(two_rows.rows) * 3 - 2  # the head, three lines a row, one of HYBRIDER's
