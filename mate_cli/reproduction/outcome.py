@@ -182,8 +182,17 @@ def _readable(source: Source, result: Mapping[str, Any], step: Step, ledger: Led
             return flow_numbers(result)
         case Stages():
             selector, reader = (need.result(ledger) or {} for need in step.needs)
-            return {**result, "selector": selector, "reader": reader}
+            return {**result, "selector": selector, "reader": _reader_numbers(reader)}
     return result
+
+
+def _reader_numbers(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Add to each split the exact match over the questions with a cell to read; the scores count the others too."""
+    numbers = {}
+    for split, scores in result.items():
+        exact, share = value_at(scores, "model.all.exact"), scores.get("readable")
+        numbers[split] = {**scores, "exact_of_readable": exact / share} if exact is not None and share else scores
+    return numbers
 
 
 def bench_numbers(results: Mapping[str, Any]) -> dict[str, Any]:

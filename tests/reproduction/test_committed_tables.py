@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -42,3 +44,15 @@ def test_a_table_with_more_values_stays(
     (tmp_path / "reproduced" / "table6.csv").write_text("row,column\nMATE,Hits@1\n")  # no table of ours
     assert main(["reproduce", "what=table6", "only=SAT", "backbone=minilm", "dry_run=true"]) == 0
     assert "reproduced: table6.md, table6.tex, table6.csv" in capsys.readouterr().out
+
+
+def test_the_reader_is_also_scored_over_the_questions_that_it_can_read() -> None:
+    """Of 400 questions, 397 have a cell to read, and 230 answers are right."""
+    (file,) = RESULTS.glob("runs/hybridqa_reader/tapas-minilm-s0-*/metrics.json")
+    scores = json.loads(file.read_text(encoding="utf-8"))["dev"]
+    read, right = (round(400 * share) for share in (scores["readable"], scores["model"]["all"]["exact"]))
+    with (RESULTS / "reproduced" / "stages.csv").open(encoding="utf-8", newline="") as lines:
+        median = {line["row"]: float(line["median"]) for line in csv.DictReader(lines)}
+    assert median["reader, given the cell"] == pytest.approx(100 * right / 400)
+    assert median["reader, of what it can read"] == pytest.approx(100 * right / read)
+    assert (read, right) == (397, 230)
