@@ -81,7 +81,7 @@ class LoadedRun:
             table = AskedTables(table if isinstance(table, Table) else frame_table(table))
         table.search([question])
         record = self.predictor.record(table.example(question), before, top)
-        remarks = [*self.predictor.remarks, *caveats(self.config, record)]
+        remarks = [*table.remarks(question), *self.predictor.remarks, *caveats(self.config, record)]
         return withheld(record, threshold) | table.facts(question) | {"warnings": remarks}
 
 

@@ -1,6 +1,7 @@
 """How often the table that a question was asked about is found among all tables of a data set.
 
-What ``mate predict tables=DIR`` does is measured beside its parts alone: words (BM25) and meaning (a sentence encoder). A table that would answer the question as well counts as wrong.
+What ``mate predict tables=DIR`` does is measured beside its parts: words (BM25) and meaning (a sentence encoder) alone.
+A table that would answer the question as well counts as wrong.
 """
 
 from __future__ import annotations

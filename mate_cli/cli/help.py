@@ -78,6 +78,7 @@ EXAMPLES = {
             "mate predict table=cities.csv questions=asked.txt to=answers.jsonl",
             "a file of questions, by the released model; the same command goes on after an interruption",
         ),
+        ("mate predict tables=DIR question=...", "the table of a folder that the question is about, with its name"),
         (
             "mate predict selector=DIR reader=DIR table=cities.csv passages=texts.json question=...",
             "a span as the answer; a cell links to texts.json, {key: text}, by [[key]] or [[key|words shown]]",
@@ -97,6 +98,7 @@ EXAMPLES = {
         ("mate analyze task=hybridqa data_dir=data/hybridqa analysis.radii=[42,128]", "of the tables of HybridQA"),
         ("mate analyze analysis=errors run=runs/my-run", "wrong answers: how near, whose fault; a page, a sheet"),
         ("mate analyze analysis=flow run=runs/my-run", "where the attention of tables goes; a heat map"),
+        ("mate analyze analysis=retrieval task=wtq data_dir=DATA", "how often questions find their tables"),
         ("mate analyze analysis=compare runs=[runs/a,runs/b,runs/c]", "each run against the first, with intervals"),
         ("mate analyze analysis=claims claims=results/claims.yaml", "several comparisons, corrected for their number"),
     ),

@@ -17,9 +17,10 @@ from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.table_folder import TableFolder
+from mate_cli.tables.user_csv import TAB, CsvFormat
 from mate_cli.tables.user_passages import linked, matched_passages, read_passages
 from mate_cli.tables.user_questions import read_questions
-from mate_cli.tables.user_table import read_table
+from mate_cli.tables.user_table import open_table
 
 if TYPE_CHECKING:
     from mate_cli.inference.stages import Pipeline, Stage
@@ -39,7 +40,7 @@ def run(config: PredictConfig) -> None:
     from mate_cli.reporting.marked_table import marked_table
 
     record = _answer(config, example, model) | asked.facts(question)
-    record["warnings"] = [*warnings, *record["warnings"]]
+    record["warnings"] = [*warnings, *asked.remarks(question), *record["warnings"]]
     if config.run is None and config.selector is None:
         record["model"] = released_model()
     if config.output == "json":
@@ -63,10 +64,14 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     Raises:
         UserError: some of them cannot be used; a line for each.
     """
-    mistakes, texts, model = Mistakes(), None, None
+    mistakes, texts, model, remark = Mistakes(), None, None, None
     tables: Table | TableFolder | None = None
+    given = CsvFormat(config.encoding, TAB if config.separator == "tab" else config.separator, config.header_row)
     with mistakes.collected():
-        tables = _open_folder(config.tables) if config.tables is not None else read_table(config.table or "")
+        if config.tables is not None:
+            tables = _open_folder(config.tables, given)
+        else:
+            tables, remark = open_table(config.table or "", given)
     with mistakes.collected():
         texts = None if config.passages is None else read_passages(Path(config.passages))
     with mistakes.collected():
@@ -77,20 +82,21 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     file = Path(config.passages or "")
     if isinstance(tables, TableFolder):
         return AskedTables(tables, texts, file), model, _left_out(tables)
+    remarks = [] if remark is None else [remark]
     if texts is None:
-        return AskedTables(tables), model, []
+        return AskedTables(tables), model, remarks
     table = linked(tables)
     passages, unused = matched_passages(file, texts, table)
     more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
     warnings = [f"{file}: no cell links to {unused[0]!r}{more}"] if unused else []
-    return AskedTables(table, passages), model, warnings
+    return AskedTables(table, passages), model, [*remarks, *warnings]
 
 
-def _open_folder(path: str) -> TableFolder:
+def _open_folder(path: str, given: CsvFormat) -> TableFolder:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("tables", total=None)
-        return TableFolder(path, lambda done, total: progress.update(task, completed=done, total=total))
+        return TableFolder(path, given, lambda done, total: progress.update(task, completed=done, total=total))
 
 
 def _left_out(folder: TableFolder) -> list[str]:

@@ -140,6 +140,11 @@ class PredictConfig:
         text=True,
         reads="folder",
     )
+    encoding: str | None = key(None, "CSV: encoding of the file, such as cp1252 or utf-16; null: found")
+    separator: str | None = key(None, "CSV: what separates fields, one character or tab; null: found", text=True)
+    header_row: int | None = key(
+        None, "CSV: row of the header, from 1, blank rows included; 0: there is none; null: found", low=0
+    )
     passages: str | None = key(
         None,
         "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table",
@@ -182,7 +187,18 @@ class PredictConfig:
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]
-        return ways + alone + before + single
+        return self._csv_problems() + ways + alone + before + single
+
+    def _csv_problems(self) -> list[str]:
+        """The encoding must be one that Python knows, the separator one character."""
+        problems = []
+        try:
+            "a".encode(self.encoding or "utf-8")
+        except (LookupError, UnicodeError):
+            problems.append(f"encoding={self.encoding}: no such encoding; write one such as cp1252, utf-16 or gb18030")
+        if self.separator not in (None, "tab") and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            problems.append(f"separator={self.separator}: must be one character, no quote, or tab")
+        return problems
 
 
 @dataclass

@@ -55,6 +55,11 @@ class AskedTables:
         """Return the id of the table that a question is asked of, after ``search``."""
         return self.tables.id if isinstance(self.tables, Table) else self._found[question][0]["table"]
 
+    def remarks(self, question: str) -> list[str]:
+        """Return a line if the file of the table that was found in the folder is not plain, after ``search``."""
+        line = None if isinstance(self.tables, Table) else self.tables.remarks.get(self.table_id(question))
+        return [] if line is None else [line]
+
     def facts(self, question: str) -> dict[str, Any]:
         """Return what a record adds about the folder: ``tables``, those found with their scores, best first."""
         return {} if isinstance(self.tables, Table) else {"tables": self._found[question]}

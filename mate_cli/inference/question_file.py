@@ -59,7 +59,7 @@ class QuestionFile:
     def _records(self, questions: Sequence[str]) -> Iterator[dict[str, Any]]:
         examples = [self.asked.example(question) for question in questions]
         for question, record in zip(questions, self.answerer.records(examples, self.top), strict=True):
-            warnings = [*self.answerer.remarks, *caveats(self.trained, record)]
+            warnings = [*self.asked.remarks(question), *self.answerer.remarks, *caveats(self.trained, record)]
             facts = {"question": question, **self.asked.facts(question), **self.facts, "warnings": warnings}
             yield withheld(record, self.threshold) | facts
 

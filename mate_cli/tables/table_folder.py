@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import TableIndex
-from mate_cli.tables.user_table import ENDINGS, read_part, table_parts
+from mate_cli.tables.user_csv import FOUND, CsvFormat
+from mate_cli.tables.user_table import ENDINGS, open_part, table_parts
 
 
 class TableFolder:
@@ -21,20 +22,28 @@ class TableFolder:
     one after the other and not kept: the index takes eight bytes for each distinct word of a table, and its opening.
 
     Args:
+        given: how the CSV files are written; what is None is found for each.
         progress: called with the number of files read and that of all.
 
     Attributes:
         names: ``FILE`` or ``FILE#PART`` of each table, below the folder and in order; index: of their words.
         left_out: why each file or part that cannot be read is left out.
+        remarks: name of a table -> how its file was read, if that is not plain.
 
     Raises:
         UserError: the folder has no table that can be read.
     """
 
-    def __init__(self, folder: str | Path, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
-        self.folder = Path(folder).expanduser()
+    def __init__(
+        self,
+        folder: str | Path,
+        given: CsvFormat = FOUND,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:
+        self.folder, self._given = Path(folder).expanduser(), given
         self.names: list[str] = []
         self.left_out: list[str] = []
+        self.remarks: dict[str, str] = {}
         self._parts: dict[str, tuple[Path, str | None]] = {}
         self._progress = progress
         self.index = TableIndex(self._tables())
@@ -51,7 +60,7 @@ class TableFolder:
         Raises:
             UserError: it can no longer be read.
         """
-        return replace(read_part(*self._parts[name]), id=name)
+        return replace(open_part(*self._parts[name], self._given)[0], id=name)
 
     def _tables(self) -> Iterator[Table]:
         files = sorted(self._files())
@@ -70,12 +79,14 @@ class TableFolder:
         place = file.relative_to(self.folder).as_posix()
         name = place if part is None else f"{place}#{part}"
         try:
-            table = read_part(file, part)
+            table, remark = open_part(file, part, self._given)
         except UserError as error:
             self._leave_out(error)
             return
         self.names.append(name)
         self._parts[name] = (file, part)
+        if remark is not None:
+            self.remarks[name] = remark
         own = "" if table.title in (file.stem, part) else table.title
         yield replace(table, title=f"{PurePosixPath(place).with_suffix('')} {part or ''} {own}")
 

@@ -1,54 +1,103 @@
-"""Read a user's own table from a CSV file."""
+"""Read a user's own table from a CSV file: its encoding, its separator and the row of its header are found or given."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
 from mate_cli.system.errors import UserError, named
+from mate_cli.tables.encodings import decoded
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import check_bytes, check_size, table_of
+from mate_cli.tables.user_limits import MAX_BYTES, check_bytes, check_size, table_of
 
 _MAX_LINE = 1 << 20
-_DELIMITERS = ("\t", ";", ",")  # in a tie, a comma is more likely to be part of a number
+TAB = "\t"
+_SEPARATORS = (TAB, "|", ";", ",")  # in a tie, a comma is more likely to be part of a number
 _LINES_TO_SNIFF = 20
+_NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?\s*')  # the first line of some files that Excel wrote
 
 
-def read_csv(path: Path) -> Table:
-    """Read a UTF-8 CSV file with fields separated by commas, semicolons or tabs.
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """How a CSV file is written; what is None is found.
 
-    The first row is the header; headers may be empty or repeat. Blank lines are skipped.
+    Attributes:
+        encoding: name of a codec of Python.
+        separator: of the fields, one character.
+        header_row: number of the row of the header, from 1, blank rows included; 0: there is none.
+    """
+
+    encoding: str | None = None
+    separator: str | None = None
+    header_row: int | None = None
+
+
+FOUND = CsvFormat()
+
+
+class _Row(NamedTuple):
+    """Fields of a row that is not blank; ``number`` is its place among all rows, ``line`` its last line, from 1."""
+
+    number: int
+    line: int
+    fields: list[str]
+
+
+def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
+    """Read a CSV file, and say in a line what was found in it that is not plain: UTF-8, commas, the header first.
+
+    Headers may be empty or repeat. Blank lines are skipped. Rows above the header of which only the first field has a
+    text are the title.
 
     Raises:
-        UserError: the file cannot be read or is not UTF-8; it has no header or no row; a row is not as wide as the
+        UserError: the file cannot be read, or decoded; it has no such header or no row; a row is not as wide as the
             header; it is too large (found without reading the rest).
     """
+    text, encoding = decoded(path, _content(path), given.encoding)
+    lines = _lines(text, path)
+    first = list(islice(lines, _LINES_TO_SNIFF))
+    named_separator = _NAMED_SEPARATOR.fullmatch(first[0]) if first else None
+    separator = given.separator or (named_separator[1] if named_separator else _separator(first))
+    rows = _rows(chain(first, lines), separator, path)
+    header_row = given.header_row
+    if header_row is None:
+        header_row = _header_row(rows[1:] if named_separator and len(rows) > 1 else rows)
+    return _table(path, rows, header_row), _remark(path, CsvFormat(encoding, separator, header_row), given)
+
+
+def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            header, *rows = _rows(file, path)
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise UserError(f"table={path}: cannot be read ({error.strerror})") from error
-    return table_of(path, header, rows)
+    check_bytes(path, len(content))
+    return content
 
 
-def _rows(file: BinaryIO, path: Path) -> list[list[str]]:
-    """Return the header and the rows, all of one width."""
-    lines = _lines(file, path)
-    first = list(islice(lines, _LINES_TO_SNIFF))
-    records = csv.reader(chain(first, lines), delimiter=_delimiter(first), strict=True)
-    rows: list[list[str]] = []
+def _lines(text: str, path: Path) -> Iterator[str]:
+    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
+        if len(line) >= _MAX_LINE:
+            raise UserError(f"{path}: line {number} is longer than {_MAX_LINE} characters; is this a CSV file?")
+        if "\0" in line:
+            raise UserError(f"{path}: line {number} holds a NUL byte; this is not a text file, or encoding=utf-16")
+        yield line
+
+
+def _rows(lines: Iterable[str], separator: str, path: Path) -> list[_Row]:
+    records = csv.reader(lines, delimiter=separator, strict=True)
+    rows: list[_Row] = []
     try:
-        for fields in filter(None, records):
-            if rows and len(fields) != len(rows[0]):
-                raise UserError(
-                    f"{path}: line {records.line_num} has {len(fields)} field{'s' if len(fields) > 1 else ''}, "
-                    f"the header has {len(rows[0])}; quote a field that holds the delimiter"
-                )
-            check_size(path, len(rows), len(fields))
-            rows.append(fields)
+        for number, fields in enumerate(records, start=1):
+            if fields:
+                check_size(path, len(rows), len(fields))
+                rows.append(_Row(number, records.line_num, fields))
     except csv.Error as error:
         raise UserError(
             f"{path}: line {records.line_num} is not CSV ({named(str(error))}); is a quote left open?"
@@ -58,35 +107,76 @@ def _rows(file: BinaryIO, path: Path) -> list[list[str]]:
     return rows
 
 
-def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
-    """Yield the lines of the file as text; errors name the line."""
-    number = size = 0
-    while raw := file.readline(_MAX_LINE):
-        number, size = number + 1, size + len(raw)
-        check_bytes(path, size)
-        if len(raw) == _MAX_LINE:
-            raise UserError(f"{path}: line {number} is longer than {_MAX_LINE} bytes; is this a CSV file?")
-        try:
-            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(f"{path}: line {number} is not UTF-8; save the file as UTF-8") from error
-        if "\0" in text:
-            raise UserError(f"{path}: line {number} holds a NUL byte; this is not a text file in UTF-8")
-        yield text
+def _header_row(rows: Sequence[_Row]) -> int:
+    """Return the number of the first row that is no title; at least one is left below it."""
+    width = max(len(row.fields) for row in rows[:_LINES_TO_SNIFF])
+    possible = rows[:-1] or rows
+    return next((row for row in possible if not _is_title(row.fields, width)), possible[-1]).number
 
 
-def _delimiter(lines: list[str]) -> str:
-    """Choose the delimiter that makes most of the first lines as wide as the header; in a tie, the widest."""
-
-    def fitness(delimiter: str) -> tuple[bool, int, int]:
-        widths = _widths(lines, delimiter) or [0]
-        return widths[0] > 1, sum(width == widths[0] for width in widths), widths[0]
-
-    return max(_DELIMITERS, key=fitness)
+def _is_title(fields: Sequence[str], width: int) -> bool:
+    """Return whether a row is a title: one field, or as programs for tables write it, a text and empty fields."""
+    if len(fields) == 1:
+        return width > 1
+    return len(fields) > 2 and bool(fields[0].strip()) and not any(field.strip() for field in fields[1:])
 
 
-def _widths(lines: Iterable[str], delimiter: str) -> list[int]:
+def _table(path: Path, rows: Sequence[_Row], header_row: int) -> Table:
+    above, body = ([row for row in rows if (row.number < header_row) == is_above] for is_above in (True, False))
+    if header_row == 0:
+        header = [f"column {number}" for number in range(1, len(body[0].fields) + 1)]
+    elif body and body[0].number == header_row:
+        header = body.pop(0).fields
+    else:
+        raise UserError(f"{path}: header_row={header_row}: there is no such row, or it is blank; name another")
+    for row in body:
+        if len(row.fields) != len(header):
+            raise UserError(
+                f"{path}: line {row.line} has {len(row.fields)} field{'s' if len(row.fields) > 1 else ''}, "
+                f"the header has {len(header)}; quote a field that holds the separator"
+            )
+    titles = [row.fields[0].strip() for row in above if _is_title(row.fields, len(header))]
+    title = " ".join(text for text in titles if not _NAMED_SEPARATOR.fullmatch(text))
+    return table_of(path, header, [row.fields for row in body], title)
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """Choose the separator that makes most of the first lines as wide as the first; in a tie, the widest.
+
+    Where none splits the first line, it may be a title: then the one that makes all lines below it equally wide. A
+    comma may also be part of a text, so it must make three fields of each, or a blank line be below the title.
+    """
+    widths = {separator: _widths(lines, separator) for separator in _SEPARATORS}
+
+    def fitness(separator: str) -> tuple[bool, int, int]:
+        own = [width for width in widths[separator] if width] or [0]
+        return own[0] > 1, sum(width == own[0] for width in own), own[0]
+
+    best = max(_SEPARATORS, key=fitness)
+    if fitness(best)[0]:
+        return best
+    for separator, own in widths.items():
+        titles = next((number for number, width in enumerate(own) if width > 1), len(own))
+        below = {width for width in own[titles:] if width}
+        is_sure = separator != "," or 0 in own[:titles]
+        if len(below) == 1 and (is_sure or min(below) > 2):
+            return separator
+    return "," if fitness(",") == fitness(best) else best
+
+
+def _widths(lines: Sequence[str], separator: str) -> list[int]:
     try:
-        return [len(fields) for fields in csv.reader(lines, delimiter=delimiter) if fields]
+        return [len(fields) for fields in csv.reader(lines, delimiter=separator)]
     except csv.Error:  # reported where the rows are read
         return []
+
+
+def _remark(path: Path, found: CsvFormat, given: CsvFormat) -> str | None:
+    said = []
+    if given.encoding is None and found.encoding != "utf-8":
+        said.append(f"encoding={found.encoding}")
+    if given.separator is None and found.separator != (TAB if path.suffix.lower() == ".tsv" else ","):
+        said.append(f"separator={'tab' if found.separator == TAB else found.separator}")
+    if given.header_row is None and found.header_row != 1:
+        said.append(f"header_row={found.header_row}")
+    return f"{path}: read with {' '.join(said)}, which its content suggests; set what is wrong" if said else None

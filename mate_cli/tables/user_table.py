@@ -9,16 +9,15 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_place import table_place
 from mate_cli.tables.user_arrow import read_parquet
-from mate_cli.tables.user_csv import read_csv
+from mate_cli.tables.user_csv import FOUND, CsvFormat, open_csv
 from mate_cli.tables.user_database import duckdb_names, read_duckdb, read_sqlite, sqlite_names
 from mate_cli.tables.user_html import read_html
 from mate_cli.tables.user_json import read_json_table
 from mate_cli.tables.user_workbook import read_workbook, sheet_names
 
+_CSV = (".csv", ".tsv", ".txt")
+
 _FILES = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".txt": read_csv,
     ".html": read_html,
     ".htm": read_html,
     ".json": read_json_table,
@@ -32,15 +31,26 @@ _FILES_OF_PARTS: dict[str, tuple[Callable[[Path, str | None], Table], Callable[[
     ".duckdb": (read_duckdb, duckdb_names),
 }
 
-ENDINGS = (*_FILES, *_FILES_OF_PARTS)
+ENDINGS = (*_CSV, *_FILES, *_FILES_OF_PARTS)
 """What the names of files with tables end in."""
 
 
 def read_table(place: str | Path) -> Table:
+    """Read the table at ``FILE`` or ``FILE#PART``; see ``open_table``."""
+    return open_table(place)[0]
+
+
+def open_table(place: str | Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
     """Read the table at ``FILE`` or ``FILE#PART`` (``table_place``); a name without an ending means CSV.
 
+    Args:
+        given: how a CSV file is written.
+
+    Returns:
+        the table, and a line that says what was found of a CSV file that is not plain.
+
     Raises:
-        UserError: the ending is another one, the format has no parts, or the file is broken.
+        UserError: the ending is another one, the format has no parts or is not CSV, or the file is broken.
     """
     file, part = table_place(str(place))
     path = Path(file)
@@ -48,19 +58,23 @@ def read_table(place: str | Path) -> Table:
     if ending not in ENDINGS:
         endings = ", ".join(ENDINGS)
         raise UserError(f"table={place}: a table is a file in {endings}, not {ending}; save it as one of them")
-    if part is not None and ending in _FILES:
+    if part is not None and ending not in _FILES_OF_PARTS:
         raise UserError(f"table={place}: a file in {ending} is one table; leave out #{part}")
-    return read_part(path, part)
+    if given != FOUND and ending not in _CSV:
+        raise UserError(f"table={place}: encoding, separator and header_row are for CSV files; leave them out")
+    return open_part(path, part, given)
 
 
-def read_part(path: Path, part: str | None = None) -> Table:
-    """Read a file, or the part of that name of it; its ending is one of ``ENDINGS``, or there is none.
+def open_part(path: Path, part: str | None = None, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
+    """Read a file, or the part of that name of it, as ``open_table``; its ending is one of ``ENDINGS``, or missing.
 
     Raises:
         UserError: the file is broken, or has no such part.
     """
     ending = path.suffix.lower() or ".csv"
-    return _FILES[ending](path) if ending in _FILES else _FILES_OF_PARTS[ending][0](path, part)
+    if ending in _CSV:
+        return open_csv(path, given)
+    return (_FILES[ending](path) if ending in _FILES else _FILES_OF_PARTS[ending][0](path, part)), None
 
 
 def table_parts(path: Path) -> list[str | None]:

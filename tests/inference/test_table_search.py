@@ -118,7 +118,7 @@ def test_the_answer_is_that_of_its_table_and_names_it(ask, folder, capsys):
     alone = json.loads(capsys.readouterr().out)
     warning, *warnings = record.pop("warnings")
     assert warning == f"tables={folder}: 1 left out, {folder}/broken.csv: line 2 has 1 field, the header has 2; " + (
-        "quote a field that holds the delimiter"
+        "quote a field that holds the separator"
     )
     assert [found["table"] for found in record["tables"]][:1] == ["towns.csv"]
     assert {found["table"] for found in record.pop("tables")} == set(TABLES)
@@ -167,3 +167,26 @@ def test_a_folder_and_a_table_are_not_both_asked(ask, folder, capsys):
     (folder.parent / "empty").mkdir()
     assert ask("tables=empty", "question=Who?") == 2
     assert "error: tables=empty: no tables in this folder" in capsys.readouterr().err
+
+
+def test_how_a_csv_file_was_read_is_said_and_can_be_set(ask, folder, capsys):
+    text = "Towns of the north\n\ncity;mayor\nPlzeň;Jiří\nBirch;Bob Moe\n"
+    (folder / "towns.csv").write_bytes(text.encode("cp1250"))
+    question, given = "question=Who is the mayor of Birch?", ("encoding=cp1250", "separator=;", "header_row=3")
+    line = f"{folder}/towns.csv: read with encoding=cp1252 separator=; header_row=3, which its content suggests"
+    for tables in (f"table={folder}/towns.csv", f"tables={folder}"):
+        assert ask(tables, question) == 0
+        assert capsys.readouterr().err.splitlines()[0].startswith(f"warning: {line}")
+    assert ask(f"table={folder}/towns.csv", question, *given) == 0
+    shown = capsys.readouterr()
+    assert "Plzeň" in shown.out
+    assert "read with" not in shown.err
+    assert ask(f"table={folder}/towns.csv", question, "encoding=hex", "separator=ab", "header_row=-1") == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: header_row=-1: must be at least 0",
+        "error: encoding=hex: no such encoding; write one such as cp1252, utf-16 or gb18030",
+        "error: separator=ab: must be one character, no quote, or tab",
+    ]
+    (folder / "t.json").write_text('[{"a": 1}]')
+    assert ask(f"table={folder}/t.json", question, "separator=tab") == 2
+    assert "encoding, separator and header_row are for CSV files; leave them out" in capsys.readouterr().err

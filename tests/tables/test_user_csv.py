@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.user_csv import read_csv
+from mate_cli.tables.user_csv import FOUND, CsvFormat, open_csv
 from mate_cli.tables.user_limits import MAX_BYTES, MAX_ROWS
 
 _FIELD = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=12)
@@ -24,8 +24,8 @@ def _table(folder: Path, content: bytes | str) -> Path:
     return path
 
 
-def _texts(path: Path) -> list[list[str]]:
-    table = read_csv(path)
+def _texts(path: Path, given: CsvFormat = FOUND) -> list[list[str]]:
+    table, _ = open_csv(path, given)
     return [[cell.text for cell in row] for row in (table.header, *table.rows)]
 
 
@@ -66,8 +66,8 @@ def test_delimiters_byte_order_mark_and_quotes(tmp_path: Path, content: str, exp
         (b"City,Pop\n", "no rows below the header"),
         (b"City,Pop\nRome,2\nOslo,1,x\n", "line 3 has 3 fields, the header has 2"),
         (b'City,Pop\n"a\nb",2\nOslo\n', "line 4 has 1 field, the header has 2"),
-        (b"City,Pop\nRome,\xe92\n", "line 2 is not UTF-8"),
-        ("City,Pop\nRome,2\n".encode("utf-16"), "line 1 is not UTF-8"),
+        (bytes(range(128, 256)) * 9, "line 1 is not UTF-8, and no other encoding fits"),
+        (b"\xff\xfeC", "line 1 is not UTF-16"),
         (b"City,Pop\nRome,\x002\n", "line 2 holds a NUL byte"),
         (b'City,Pop\nRome,"2\nOslo,1\n', "is a quote left open?"),
         (b"x" * (1 << 21), "line 1 is longer than"),
@@ -76,7 +76,7 @@ def test_delimiters_byte_order_mark_and_quotes(tmp_path: Path, content: str, exp
 def test_broken_files_are_one_clear_line(tmp_path: Path, content: bytes, message: str) -> None:
     path = _table(tmp_path, content)
     with pytest.raises(UserError) as error:
-        read_csv(path)
+        open_csv(path)
     assert message in str(error.value)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
@@ -85,19 +85,118 @@ def test_broken_files_are_one_clear_line(tmp_path: Path, content: bytes, message
 def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path) -> None:
     for path in (tmp_path / "no.csv", tmp_path):
         with pytest.raises(UserError, match="cannot be read"):
-            read_csv(path)
+            open_csv(path)
 
 
 def test_too_many_rows_fail_before_the_rest_is_read(tmp_path: Path) -> None:
     rest = b"\xff not text" * 10  # would be reported if it were reached
     path = _table(tmp_path, b"n\n" + b"1\n" * (MAX_ROWS + 100) + rest)
     with pytest.raises(UserError, match=f"more than {MAX_ROWS} rows"):
-        read_csv(path)
-    assert read_csv(_table(tmp_path, b"n\n" + b"1\n" * MAX_ROWS)).num_rows == MAX_ROWS
+        open_csv(path)
+    assert open_csv(_table(tmp_path, b"n\n" + b"1\n" * MAX_ROWS))[0].num_rows == MAX_ROWS
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path) -> None:
     line = b",".join([b"x" * 99_999] * 10) + b"\n"
     path = _table(tmp_path, line * (MAX_BYTES // len(line) + 1))
     with pytest.raises(UserError, match=f"larger than {MAX_BYTES >> 20} MiB; ask about a smaller table"):
-        read_csv(path)
+        open_csv(path)
+
+
+WESTERN = "Stadt;Bürgermeister\nKöln;Käthe Öz\nFürth;5 €\n"
+FRENCH = "ville;maire\nNîmes;Hélène Lefèvre\nBesançon;François\n"
+POLISH = "miasto;burmistrz\nŁódź;Zażółć Gęślą\nKraków;Jaźń Święta\n"
+RUSSIAN = "город;мэр\nМосква;Сергей Собянин\nТверь;Алексей Огоньков\n"
+GREEK = "πόλη;δήμαρχος\nΑθήνα;Χάρης Δούκας\nΠάτρα;Κώστας\n"
+JAPANESE = "都市;市長\n東京;小池百合子\n大阪;横山英幸\nさいたま;清水勇人\n"
+CHINESE = "城市;市长\n北京;殷勇\n上海;龚正\n广州;孙志洋\n"
+KOREAN = "도시;시장\n서울;오세훈\n부산;박형준\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "said"),
+    [
+        (WESTERN, "utf-8", None),
+        (WESTERN, "utf-8-sig", None),
+        (WESTERN, "utf-16", "utf-16"),
+        (WESTERN, "utf-32", "utf-32"),
+        (WESTERN, "cp1252", "cp1252"),
+        ("Stadt;n\nKöln;1\n", "cp1252", "cp1252"),
+        (FRENCH, "cp1252", "cp1252"),
+        (POLISH, "cp1250", "cp1250"),
+        (RUSSIAN, "cp1251", "cp1251"),
+        (RUSSIAN, "koi8_r", "koi8_r"),
+        (GREEK, "cp1253", "cp1253"),
+        (JAPANESE, "shift_jis", "cp932"),
+        (JAPANESE, "euc_jp", "euc_jp"),
+        (CHINESE, "gbk", "gb18030"),
+        (KOREAN, "euc_kr", "cp949"),
+    ],
+)
+def test_an_encoding_is_found_and_said(text: str, encoding: str, said: str | None, tmp_path: Path) -> None:
+    """Files that Python's codecs wrote, among many lines without a letter beyond ASCII."""
+    plain = "a;b\n" * 2000
+    path = _table(tmp_path, (text + plain).encode(encoding))
+    rows = [line.split(";") for line in (text + plain).splitlines()]
+    assert _texts(path) == rows
+    _, remark = open_csv(path)
+    words = "separator=;" if said is None else f"encoding={said} separator=;"
+    assert remark == f"{path}: read with {words}, which its content suggests; set what is wrong"
+
+
+def test_an_encoding_that_is_given_counts(tmp_path: Path) -> None:
+    path = _table(tmp_path, "město,starosta\nPlzeň,Jiří\n".encode("cp1250"))
+    assert _texts(path, CsvFormat("cp1250"))[1] == ["Plzeň", "Jiří"]
+    assert open_csv(path, CsvFormat("cp1250"))[1] is None
+    assert _texts(_table(tmp_path, "a\nö\n".encode("utf-8-sig")), CsvFormat("utf8")) == [["a"], ["ö"]]
+    with pytest.raises(UserError, match="line 1 is not ascii; save the file as UTF-8"):
+        open_csv(path, CsvFormat("ascii"))
+
+
+@pytest.mark.parametrize(
+    ("content", "header_row", "title"),
+    [
+        ("Towns of the north\n\ncity,mayor\nBirch,Bob\nAlder,Ann\n", 3, "Towns of the north"),
+        ("Towns\nof 2020\ncity;mayor\nBirch;Bob, Moe\nAlder;Ann, Lee\n", 3, "Towns of 2020"),
+        ("Towns,,\ncity,mayor,size\nBirch,Bob,1\n", 2, "Towns"),
+        ("Towns\ncity,mayor,size\nBirch,Bob,1\nAlder,Ann,2\n", 2, "Towns"),
+        ("sep=|\ncity|mayor\nBirch|Bob\n", 2, "cities"),
+        ("\n\ncity,mayor\nBirch,Bob\n", 3, "cities"),
+        ("Town\nRome, Italy\nOslo, Norway\n", 1, "cities"),
+        (",people\nBirch,8\nAlder,9\n", 1, "cities"),
+        ("city,\nBirch,8\nAlder,9\n", 1, "cities"),
+    ],
+)
+def test_the_row_of_the_header_is_found_and_said(content: str, header_row: int, title: str, tmp_path: Path) -> None:
+    path = _table(tmp_path, content)
+    table, remark = open_csv(path)
+    assert table.title == title
+    assert (f"header_row={header_row}" in (remark or "")) == (header_row > 1)
+    lines = content.splitlines()[header_row - 1 :]
+    separator = next((sign for sign in ";|" if sign in lines[0]), ",")
+    rows = list(csv.reader(lines, delimiter=separator)) if "Rome" not in content else [[line] for line in lines]
+    assert _texts(path) == rows
+
+
+def test_a_separator_and_a_header_row_that_are_given_count(tmp_path: Path) -> None:
+    path = _table(tmp_path, "source,office\ncity,mayor\nBirch,Bob\n")
+    assert _texts(path, CsvFormat(header_row=2)) == [["city", "mayor"], ["Birch", "Bob"]]
+    assert _texts(path, CsvFormat(header_row=0))[:2] == [["column 1", "column 2"], ["source", "office"]]
+    assert _texts(_table(tmp_path, "a;x:b\n1;2:3\n"), CsvFormat(separator=":")) == [["a;x", "b"], ["1;2", "3"]]
+    path = _table(tmp_path, "source,office\ncity,mayor\nBirch,Bob\n")
+    assert open_csv(path, CsvFormat(header_row=2))[1] is None
+    for row in (4, 9):
+        with pytest.raises(UserError, match=f"header_row={row}: there is no such row, or it is blank"):
+            open_csv(_table(tmp_path, "a\nb\nc\n\nd\n"), CsvFormat(header_row=row))
+
+
+def test_blank_lines_take_no_memory(tmp_path: Path) -> None:
+    import tracemalloc
+
+    path = _table(tmp_path, "a\n" + "\n" * (1 << 20) + "b\n")
+    tracemalloc.start()
+    try:
+        assert _texts(path) == [["a"], ["b"]]
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
