@@ -14,7 +14,8 @@ from mate_cli.system.distribution import RELEASED, package_folder, released_mode
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_table import read_table
+from mate_cli.tables.user_csv import CsvFormat
+from mate_cli.tables.user_table import open_table
 
 if TYPE_CHECKING:
     from mate_cli.inference.session import Session
@@ -43,19 +44,23 @@ def run(config: AskConfig) -> None:
 def _read(config: AskConfig) -> tuple[Table, Stage]:
     """Return the table and the run, before PyTorch is imported, so that mistakes are reported at once.
 
+    What is odd about the file is said.
+
     Raises:
         UserError: some of them cannot be used; a line for each.
     """
     from mate_cli.inference.stages import open_stage
 
-    mistakes, table, stage = Mistakes(), None, None
+    mistakes, table, remark, stage = Mistakes(), None, None, None
     with mistakes.collected():
-        table = read_table(config.table)
+        table, remark = open_table(config.table, CsvFormat.named(config.encoding, config.separator, config.header_row))
     with mistakes.collected():
         stage = open_stage("run", config.run or str(package_folder(RELEASED)), config.paths, config.max_tokens)
     mistakes.check()
     assert table is not None
     assert stage is not None
+    if remark is not None:
+        print(f"warning: {remark}", file=sys.stderr)
     return table, stage
 
 

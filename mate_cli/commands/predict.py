@@ -17,7 +17,7 @@ from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.table_folder import TableFolder
-from mate_cli.tables.user_csv import TAB, CsvFormat
+from mate_cli.tables.user_csv import CsvFormat
 from mate_cli.tables.user_passages import linked, matched_passages, read_passages
 from mate_cli.tables.user_questions import read_questions
 from mate_cli.tables.user_table import open_table
@@ -66,7 +66,7 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     """
     mistakes, texts, model, remark = Mistakes(), None, None, None
     tables: Table | TableFolder | None = None
-    given = CsvFormat(config.encoding, TAB if config.separator == "tab" else config.separator, config.header_row)
+    given = CsvFormat.named(config.encoding, config.separator, config.header_row)
     with mistakes.collected():
         if config.tables is not None:
             tables = _open_folder(config.tables, given)

@@ -113,6 +113,30 @@ class EvaluateConfig:
         return problems
 
 
+def _encoding() -> Any:
+    return key(None, "CSV: encoding of the file, such as cp1252 or utf-16; null: found")
+
+
+def _separator() -> Any:
+    return key(None, "CSV: what separates fields, one character or tab; null: found", text=True)
+
+
+def _header_row() -> Any:
+    return key(None, "CSV: row of the header, from 1, blank rows included; 0: there is none; null: found", low=0)
+
+
+def _csv_problems(config: PredictConfig | AskConfig) -> list[str]:
+    """The encoding must be one that Python knows, the separator one character."""
+    problems = []
+    try:
+        "a".encode(config.encoding or "utf-8")
+    except (LookupError, UnicodeError):
+        problems.append(f"encoding={config.encoding}: no such encoding; write one such as cp1252, utf-16 or gb18030")
+    if config.separator not in (None, "tab") and (len(config.separator) != 1 or config.separator in '"\r\n'):
+        problems.append(f"separator={config.separator}: must be one character, no quote, or tab")
+    return problems
+
+
 @dataclass
 class PredictConfig:
     """Answer a question on a table of your own, or on the table of a folder that it is about."""
@@ -140,11 +164,9 @@ class PredictConfig:
         text=True,
         reads="folder",
     )
-    encoding: str | None = key(None, "CSV: encoding of the file, such as cp1252 or utf-16; null: found")
-    separator: str | None = key(None, "CSV: what separates fields, one character or tab; null: found", text=True)
-    header_row: int | None = key(
-        None, "CSV: row of the header, from 1, blank rows included; 0: there is none; null: found", low=0
-    )
+    encoding: str | None = _encoding()
+    separator: str | None = _separator()
+    header_row: int | None = _header_row()
     passages: str | None = key(
         None,
         "JSON file {key: passage}; a cell links by [[key]] or [[key|words shown]] in the table",
@@ -187,18 +209,7 @@ class PredictConfig:
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]
-        return self._csv_problems() + ways + alone + before + single
-
-    def _csv_problems(self) -> list[str]:
-        """The encoding must be one that Python knows, the separator one character."""
-        problems = []
-        try:
-            "a".encode(self.encoding or "utf-8")
-        except (LookupError, UnicodeError):
-            problems.append(f"encoding={self.encoding}: no such encoding; write one such as cp1252, utf-16 or gb18030")
-        if self.separator not in (None, "tab") and (len(self.separator) != 1 or self.separator in '"\r\n'):
-            problems.append(f"separator={self.separator}: must be one character, no quote, or tab")
-        return problems
+        return _csv_problems(self) + ways + alone + before + single
 
 
 @dataclass
@@ -209,6 +220,9 @@ class AskConfig:
         None, "run folder, as for mate predict; null: the released model, if installed", text=True, reads="run"
     )
     table: str = key(MISSING, "file with the table, as for mate predict", text=True, reads="table")
+    encoding: str | None = _encoding()
+    separator: str | None = _separator()
+    header_row: int | None = _header_row()
     max_tokens: int | None = key(None, "tokens of an input, longer cells are cut; null: as in training", low=16)
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
@@ -220,3 +234,7 @@ class AskConfig:
     def missing(self) -> list[str]:
         """A line where no run is named and no released model installed."""
         return [] if find_spec(RELEASED) else none_given(self, (("run",),))
+
+    def problems(self) -> list[str]:
+        """A CSV file can be read so."""
+        return _csv_problems(self)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from mate_cli.system.errors import UserError, named
 from mate_cli.tables.encodings import decoded
@@ -36,6 +36,11 @@ class CsvFormat:
     encoding: str | None = None
     separator: str | None = None
     header_row: int | None = None
+
+    @classmethod
+    def named(cls, encoding: str | None, separator: str | None, header_row: int | None) -> Self:
+        """Return the format as the command line names it, where ``tab`` is a separator."""
+        return cls(encoding, TAB if separator == "tab" else separator, header_row)
 
 
 FOUND = CsvFormat()

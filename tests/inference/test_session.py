@@ -125,3 +125,21 @@ def test_attention_that_cannot_be_looked_at_is_said(selector, tmp_path):
     config.model.heads = "linformer"
     with pytest.raises(UserError, match="attends to projections of the input"):
         session.attention()
+
+
+def test_a_file_that_is_no_plain_csv_is_described_or_what_was_found_is_said(mate, monkeypatch, selector, capsys):
+    def ask(*words: str) -> tuple[str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        assert mate("ask", "towns.csv", f"run={selector}", "hardware=cpu", *words) == 0
+        return tuple(capsys.readouterr())
+
+    Path("towns.csv").write_text("city;mayor\nAlder;Ann Lee\nBirch;Bob Moe\n")
+    out, error = ask()
+    assert "2 rows, 2 columns" in out
+    assert "separator=;" in error
+    out, error = ask("separator=;", "header_row=0")
+    assert "3 rows, 2 columns" in out
+    assert error == ""
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert mate("ask", "towns.csv", f"run={selector}", "separator=;;") == 2
+    assert "separator=;;: must be one character" in capsys.readouterr().err
