@@ -9,8 +9,8 @@ PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
 XLA_VENV := .venv-xla
 XLA_READY := $(XLA_VENV)/.ready
-# Packages that no training imports: linters, and the dependencies of sweeps and TensorBoard.
-NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff
+# Packages that no training imports: linters, ONNX, and the dependencies of sweeps and TensorBoard.
+NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff|onnx|onnx-ir|onnxruntime|onnxscript
 
 .PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables docs wheel clean
 .DEFAULT_GOAL := help

@@ -48,25 +48,25 @@ def mate_pattern(heads: int, row_ratio: float = 0.5) -> Pattern:
 
 
 def allowed(kind: Kind, row: Tensor, column: Tensor, segment: Tensor) -> Tensor:
-    """Return the mask that defines a pattern on the tokens of one document: query i attends to key j.
+    """Return the mask that defines a pattern on the tokens of a document, or of several: query i attends to key j.
 
     The question (segment 0) sees all tokens and all see it; any other token sees its row, its column, or both. The
     header is row 0 with segment 1: a row, not part of the question (docs/notes.md, note 12).
 
     Args:
-        row, column, segment: integers ``[n]``.
+        row, column, segment: integers ``[..., n]``.
 
     Returns:
-        bool ``[n, n]``, queries first.
+        bool ``[..., n, n]``, queries first.
     """
-    if kind == "full":
-        return torch.ones(len(row), len(row), dtype=torch.bool, device=row.device)
     question = segment == 0
-    pairs = question[:, None] | question[None, :]
+    pairs = question[..., :, None] | question[..., None, :]
+    if kind == "full":
+        return torch.ones_like(pairs)
     if kind in ("row", "row_or_column"):
-        pairs = pairs | (row[:, None] == row[None, :])
+        pairs = pairs | (row[..., :, None] == row[..., None, :])
     if kind in ("column", "row_or_column"):
-        pairs = pairs | (column[:, None] == column[None, :])
+        pairs = pairs | (column[..., :, None] == column[..., None, :])
     return pairs
 
 

@@ -1,11 +1,12 @@
-"""Write a run's best model as a folder for Hugging Face's libraries, with its model card."""
+"""Write a run's best model as a folder for Hugging Face's libraries or ONNX Runtime, with its model card."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from mate_cli.config.commands import ExportConfig
-from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.runs.folder import GRAPH, WEIGHTS, RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 
 
@@ -13,15 +14,28 @@ def run(config: ExportConfig) -> None:
     """Write the folder and say what is in it."""
     from mate_cli.inference.calibration import carry_over
     from mate_cli.reporting.model_card import model_card
-    from mate_cli.training.export import check_target, export_run
+    from mate_cli.training.export import check_target, export_run, write_weights
+    from mate_cli.training.onnx_graph import check_graph, write_graph
 
     folder, to = RunFolder(Path(config.run)), Path(config.to).expanduser()
-    trained = load_run_config(folder.path)
+    trained, exported = load_run_config(folder.path), load_run_config(folder.path, config.max_tokens)
+    _check_source(config, folder)
+    if config.format == "onnx":
+        check_target(to, config.overwrite, GRAPH)
+        check_graph(trained)
+        write = partial(write_graph, config=exported, int8=config.quantize == "int8")
+    else:
+        check_target(to, config.overwrite, WEIGHTS)
+        write = partial(write_weights, dtype=config.dtype)
+    export_run(folder, exported, to, model_card(folder, trained, config), write)
+    if config.quantize is None:  # other probabilities need a calibration of their own
+        carry_over(folder, to)
+    print(f"{to}: {', '.join(sorted(path.name for path in to.iterdir()))}")
+
+
+def _check_source(config: ExportConfig, folder: RunFolder) -> None:
     if not folder.weights_file.is_file():
         raise UserError(f"run={config.run} has no model yet; train it to the end with resume=true")
-    if folder.best_model == folder.path:
+    is_export = folder.best_model == folder.path
+    if is_export and (config.format == "safetensors" or folder.weights_file.name == GRAPH):
         raise UserError(f"run={config.run} is an export already; copy the folder")
-    check_target(to, config.overwrite)
-    export_run(folder, trained, to, model_card(folder, trained), config.dtype)
-    carry_over(folder, to)
-    print(f"{to}: {', '.join(sorted(path.name for path in to.iterdir()))}")

@@ -18,12 +18,28 @@ from mate_cli.config.train import PrepareConfig, TrainConfig
 
 @dataclass
 class ExportConfig:
-    """Write a run's best model as a folder for Hugging Face's libraries, with a model card."""
+    """Write a run's best model as a folder for Hugging Face's libraries or ONNX Runtime, with a model card."""
 
     run: str = key(MISSING, "run folder", text=True, reads="run")
     to: str = key(MISSING, "folder to write", text=True)
     overwrite: bool = key(False, "replace the files of an export that stands there")
-    dtype: str = key("float32", "numbers of the weights; float16: half the size", choices=("float32", "float16"))
+    format: str = key(
+        "safetensors",
+        "what the model is written as; onnx: a graph for ONNX Runtime, with dense attention",
+        choices=("safetensors", "onnx"),
+    )
+    dtype: str = key(
+        "float32", "safetensors: numbers of the weights; float16: half the size", choices=("float32", "float16")
+    )
+    quantize: str | None = key(None, "onnx: weights in fewer bits; null: float32", choices=("int8",))
+    max_tokens: int | None = key(None, "onnx: most tokens of an input; null: as in training", low=16)
+
+    def problems(self) -> list[str]:
+        """Each format has keys of its own."""
+        of_graph = {"quantize": self.quantize, "max_tokens": self.max_tokens}
+        if self.format == "onnx":
+            return ["dtype belongs to format=safetensors"] if self.dtype != "float32" else []
+        return [f"{name} belongs to format=onnx" for name, value in of_graph.items() if value is not None]
 
 
 @dataclass

@@ -10,15 +10,18 @@ import torch
 
 from mate_cli.attention import FixedShape, widest_shape
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.calibration import calibration_of
+from mate_cli.inference.onnx_model import OnnxModel, load_onnx
 from mate_cli.kinds.registry import kind_of, task_of
+from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model
-from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.folder import GRAPH, RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
@@ -51,16 +54,17 @@ class Predictor:
         if not folder.best_model.is_dir():
             state = folder.status().get("state", "not started")
             raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
-        task, model = task_of(config), load_model(folder.best_model, kind_of(config.task).model, config.model.heads)
+        task, model = task_of(config), _open_model(folder, config)
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()
         self.task, self.model = task, model
         self.options = encoding_options(config, task, model.config)
-        is_fixed = fixed_shapes and self.devices.device_type == "xla"
+        is_graph = isinstance(model, OnnxModel)
+        is_fixed = fixed_shapes and self.devices.device_type == "xla" and not is_graph
         self.shapes = self._shapes() if is_fixed else ()
         self.collator = collator_for(
             model.config,
             config.model,
-            inference_backend(config.model),
+            "dense" if is_graph else inference_backend(config.model),  # a graph needs no more of a plan than its place
             self.devices.device_type,
             self.devices.low_precision,
             self.shapes,
@@ -95,6 +99,13 @@ class Predictor:
         recorded = [FixedShape(**shape) for shape in self.folder.status().get("shapes", [])]
         shapes = [replace(shape, documents=documents) for shape in recorded if shape.tokens <= max_tokens]
         return tuple(dict.fromkeys([*shapes, widest_shape(documents, max_tokens)]))
+
+
+def _open_model(folder: RunFolder, config: TrainConfig) -> MatePreTrainedModel:
+    model_class = kind_of(config.task).model
+    if folder.weights_file.name == GRAPH:
+        return load_onnx(folder.weights_file, model_class, config.model.heads, active_schedule(config).max_tokens)
+    return load_model(folder.best_model, model_class, config.model.heads)
 
 
 class Answerer(Predictor):

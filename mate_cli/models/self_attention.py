@@ -51,9 +51,10 @@ class SelfAttention(nn.Module):
 
     def qkv(self, states_TH: Tensor) -> Tensor:
         """Project to ``[tokens, 3 * hidden]``: query | key | value of each group."""
-        return F.linear(states_TH, self._grouped("weight"), self._grouped("bias"))
+        return F.linear(states_TH, self.grouped("weight"), self.grouped("bias"))
 
-    def _grouped(self, name: str) -> Tensor:
+    def grouped(self, name: str) -> Tensor:
+        """Concatenate the parameters called ``name`` of the projections in the order of ``qkv``'s slices."""
         split = [getattr(layer, name).split(self.widths) for layer in (self.query, self.key, self.value)]
         return torch.cat([part for group in zip(*split, strict=True) for part in group])
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from mate_cli.config.catalogue import typed_options
 from mate_cli.config.model import BackboneConfig
 from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, written_whole
-from mate_cli.models.configuration import read_config
+from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import ADDED_PARAMETERS
 from mate_cli.system.errors import UserError
@@ -166,17 +166,26 @@ def write_model(model: MatePreTrainedModel, folder: Path, tensors: Mapping[str, 
     Raises:
         OSError: it cannot be written.
     """
-    config = copy.copy(model.config)
-    # FSDP puts its own class before ours.
-    config.architectures = [next(parent.__name__ for parent in type(model).__mro__ if "kind" in vars(parent))]
-    # Every field, so that another version's defaults cannot change the model.
-    (folder / "config.json").write_text(config.to_json_string(use_diff=False), encoding="utf-8")
+    write_config(model, folder)
     whole = model.state_dict() if tensors is None else tensors
     stored = {name: tensor.detach().cpu().contiguous() for name, tensor in whole.items()}
     try:
         save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     except SafetensorError as error:  # raised if the disk is full
         raise OSError(f"{folder}: {error}") from error
+
+
+def write_config(model: MatePreTrainedModel, folder: Path) -> None:
+    """Write the configuration of a model into an existing folder.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    config = copy.copy(model.config)
+    # FSDP puts its own class before ours.
+    config.architectures = [next(parent.__name__ for parent in type(model).__mro__ if "kind" in vars(parent))]
+    # Every field, so that another version's defaults cannot change the model.
+    (folder / "config.json").write_text(config.to_json_string(use_diff=False), encoding="utf-8")
 
 
 def load_model(folder: Path, model_class: type[Model], heads: str | None = None) -> Model:
@@ -187,6 +196,24 @@ def load_model(folder: Path, model_class: type[Model], heads: str | None = None)
 
     Raises:
         UserError: the folder has another model, or not all of its tensors.
+    """
+    model = model_class(checked_config(folder, model_class, heads))
+    report = load_weights(model, folder)
+    missing = [name for name in report.new if model.unread is None or not name.startswith(model.unread)]
+    problems = [f"{name} is missing" for name in missing] + [f"{name} is unknown" for name in report.unused]
+    if problems:
+        raise UserError(
+            f"{folder} is a checkpoint of another model: {'; '.join(problems[:3])} ({len(problems)} in all)"
+        )
+    model.eval()
+    return model
+
+
+def checked_config(folder: Path, model_class: type[MatePreTrainedModel], heads: str | None) -> MateConfig:
+    """Read the configuration of a saved model, and check that it is of this class and has these ``heads``.
+
+    Raises:
+        UserError: it is not.
     """
     config = read_config(folder)
     if config.kind != model_class.kind:
@@ -199,16 +226,7 @@ def load_model(folder: Path, model_class: type[Model], heads: str | None = None)
             f"{folder} is a checkpoint of another model: it has {config.heads!r} heads, not {heads!r} as the run's "
             "configuration; train again, or name the run it belongs to"
         )
-    model = model_class(config)
-    report = load_weights(model, folder)
-    missing = [name for name in report.new if model.unread is None or not name.startswith(model.unread)]
-    problems = [f"{name} is missing" for name in missing] + [f"{name} is unknown" for name in report.unused]
-    if problems:
-        raise UserError(
-            f"{folder} is a checkpoint of another model: {'; '.join(problems[:3])} ({len(problems)} in all)"
-        )
-    model.eval()
-    return model
+    return config
 
 
 def _check_shapes(stored: dict[str, Tensor], model: dict[str, Tensor], folder: Path) -> None:

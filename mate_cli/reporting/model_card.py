@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mate_cli.config.catalogue import options
+from mate_cli.config.commands import ExportConfig
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference.calibration import calibration_of
@@ -18,19 +19,21 @@ from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.training.export import is_tapas, public_command
 
 
-def model_card(folder: RunFolder, trained: TrainConfig) -> str:
-    """Write the card in Markdown.
+def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) -> str:
+    """Write the card of an export in Markdown.
 
     Raises:
         UserError: the run's model has no readable configuration.
     """
     environment, model = read_record(folder.environment_file), read_config(folder.best_model)
+    packages = environment.get("packages", {})  # an export has no records
     kind, (calibration, _) = kind_of(trained.task), calibration_of(folder)
     return render(
         "model_card.md",
         config=trained,
+        export=export,
         schedule=active_schedule(trained),
-        environment={"packages": {}, **environment},
+        version=next((packages[name] for name in ("mate-tables", "mate-cli") if name in packages), None),
         pipeline=kind.card.pipeline,
         kind_line=kind.card.does,
         model_line=_line("model", trained.model.name),

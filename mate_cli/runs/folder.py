@@ -54,6 +54,8 @@ from mate_cli.system.files import (
 )
 
 WEIGHTS = "model.safetensors"
+GRAPH = "model.onnx"
+"""What an export for ONNX Runtime has in the place of weights."""
 
 
 class RunFolder:
@@ -66,7 +68,9 @@ class RunFolder:
         self.environment_file = path / "environment.json"
         # A folder of mate export or of a published model is a run folder too, with the model at its top.
         self.best_model = path if (path / "config.json").is_file() else path / "best"
-        self.weights_file = next(iter(weight_files(self.best_model)), self.best_model / WEIGHTS)
+        best = self.best_model
+        graph = best / GRAPH
+        self.weights_file = graph if graph.is_file() else next(iter(weight_files(best)), best / WEIGHTS)
         self.metrics_file = path / "metrics.json"
         self.calibration_file = path / "calibration.json"
         self._seconds_before = 0.0

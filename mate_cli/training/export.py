@@ -4,6 +4,7 @@
 
     README.md                        the model card
     config.json, model.safetensors   the model; TAPAS's classes read them too
+    model.onnx                       instead of the weights, the model as a graph for ONNX Runtime
     vocab.txt, tokenizer_config.json the vocabulary in TAPAS's format, for ``transformers.TapasTokenizer``
     config.yaml                      the training configuration, with which ``mate predict`` reads the folder as a run
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,32 +29,40 @@ from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_named, kind_of
 from mate_cli.models.checkpoint import written_whole
 from mate_cli.models.configuration import MateConfig
+from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model, write_model
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
 
 
-def check_target(to: Path, overwrite: bool) -> None:
+def check_target(to: Path, overwrite: bool, model_file: str) -> None:
     """Check that an export may be written to a folder.
 
+    Args:
+        model_file: name of the file that the export has its model in.
+
     Raises:
-        UserError: it exists, and is not an export, or ``overwrite`` is false.
+        UserError: it exists, and is not an export in the same format, or ``overwrite`` is false.
     """
     if not to.exists() or (to.is_dir() and not any(to.iterdir())):
         return
     is_export = (to / "README.md").is_file() and read_record(to / "config.json").get("model_type") == "mate"
     if not is_export:
         raise UserError(f"to={to} exists and is not an export; set to=DIR to another folder")
+    if not (to / model_file).is_file():
+        raise UserError(f"to={to} exists and is an export in another format; set to=DIR to another folder")
     if not overwrite:
         raise UserError(f"to={to} exists; overwrite=true replaces it, or set to=DIR to another folder")
 
 
-def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str, dtype: str = "float32") -> None:
+def export_run(
+    folder: RunFolder, trained: TrainConfig, to: Path, card: str, write: Callable[[MatePreTrainedModel, Path], None]
+) -> None:
     """Write a run's best model to ``to``, completely or not at all.
 
     Args:
         card: the text of ``README.md``.
-        dtype: name of the dtype of the weights.
+        write: writes model and ``config.json`` into an existing folder; it may change the model.
 
     Raises:
         UserError: the model is broken or does not match its configuration, or ``to`` cannot be written.
@@ -72,10 +81,15 @@ def export_run(folder: RunFolder, trained: TrainConfig, to: Path, card: str, dty
             plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
             (staged / "config.yaml").write_text(plain, encoding="utf-8")
             model.config.update(kind.card.tapas_fields(model.config))
-            write_model(model, staged, {name: t.to(getattr(torch, dtype)) for name, t in model.state_dict().items()})
+            write(model, staged)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error
+
+
+def write_weights(model: MatePreTrainedModel, folder: Path, dtype: str) -> None:
+    """Write configuration and weights; dtype: name of the dtype of the weights."""
+    write_model(model, folder, {name: t.to(getattr(torch, dtype)) for name, t in model.state_dict().items()})
 
 
 def public_config(config: TrainConfig) -> TrainConfig:

