@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,8 +23,9 @@ from mate_cli.reproduction.experiment import (
 )
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.plan import chosen_rows, closure, steps_of
-from mate_cli.reproduction.steps import Step, Training
-from mate_cli.runs.records import value_at
+from mate_cli.reproduction.steps import Measuring, Step, Training
+from mate_cli.runs.provenance import code_version
+from mate_cli.runs.records import RunRecord, value_at
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,21 @@ class Comparison:
 
 @dataclass(frozen=True)
 class OutcomeRow:
-    """``codes``: the versions of the code of its runs; several make them hard to compare."""
+    """
+    Attributes:
+        codes: the versions of the code of its runs and benches; ``+`` is one with changes that are in no commit.
+        machines: precision and processor of its runs.
+    """
 
     row: Row
     cells: Mapping[str, Comparison]
     codes: tuple[str, ...]
+    machines: tuple[str, ...] = ()
 
     @property
     def is_mixed(self) -> bool:
-        return len(self.codes) > 1
+        """True if several versions, precisions or processors make its runs hard to compare."""
+        return len(self.codes) > 1 or len(self.machines) > 1
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,8 @@ def outcome(experiment: Experiment, ledger: Ledger) -> Outcome:
     rows = []
     for row in chosen_rows(experiment, ledger.config.only):
         cells = {column.name: _cell(experiment, row, column, ledger) for column in experiment.columns.values()}
-        rows.append(OutcomeRow(row, cells, _codes(experiment, row, ledger)))
+        steps = _steps(experiment, row, ledger)
+        rows.append(OutcomeRow(row, cells, _codes(steps, ledger), _machines(steps, ledger)))
     return Outcome(experiment, tuple(rows))
 
 
@@ -219,8 +227,8 @@ def flow_numbers(result: Mapping[str, Any]) -> dict[str, Any]:
     return numbers
 
 
-def _codes(experiment: Experiment, row: Row, ledger: Ledger) -> tuple[str, ...]:
-    steps = {
+def _steps(experiment: Experiment, row: Row, ledger: Ledger) -> set[Step]:
+    return {
         step
         for column in experiment.columns.values()
         if column.source in row.sources
@@ -228,5 +236,17 @@ def _codes(experiment: Experiment, row: Row, ledger: Ledger) -> tuple[str, ...]:
         for last in steps_of(row.sources[column.source], column.metric, seed, ledger.config)
         for step in closure(last)
     }
-    runs = [run for step in steps if isinstance(step, Training) and (run := ledger.done(step)) is not None]
-    return tuple(sorted({code for run in runs for code in run.codes}))
+
+
+def _codes(steps: Iterable[Step], ledger: Ledger) -> tuple[str, ...]:
+    benches = [result for step in steps if isinstance(step, Measuring) and (result := step.result(ledger)) is not None]
+    codes = {code_version(bench["environment"]) for bench in benches if "environment" in bench}
+    return tuple(sorted(codes | {code for run in _runs(steps, ledger) for code in run.codes}))
+
+
+def _machines(steps: Iterable[Step], ledger: Ledger) -> tuple[str, ...]:
+    return tuple(sorted({run.machine for run in _runs(steps, ledger) if run.machine}))
+
+
+def _runs(steps: Iterable[Step], ledger: Ledger) -> list[RunRecord]:
+    return [run for step in steps if isinstance(step, Training) and (run := ledger.done(step)) is not None]

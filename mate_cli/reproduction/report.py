@@ -220,9 +220,13 @@ def caption_of(outcome: Outcome, ledger: Ledger, in_words: bool = False) -> str:
         in_words: for print: options by what they are, without keys and commands.
     """
     lines = list(_origins(outcome, ledger, in_words))
-    mixed = {code for row in outcome.rows if row.is_mixed for code in row.codes}
-    if mixed:
-        lines.append(f"{_MIXED} runs of several versions of the code: {', '.join(sorted(mixed))}.")
+    mixed = [row for row in outcome.rows if row.is_mixed]
+    for what, sides in (("versions of the code", "codes"), ("precisions or processors", "machines")):
+        kinds = {kind for row in mixed if len(getattr(row, sides)) > 1 for kind in getattr(row, sides)}
+        if kinds:
+            lines.append(f"{_MIXED} runs of several {what}: {'; '.join(sorted(kinds))}.")
+    if changed := {code for row in outcome.rows for code in row.codes if code.endswith("+")}:
+        lines.append(f"Measured by code with changes that are in no commit: {', '.join(sorted(changed))}.")
     notes = [f"{entry.row.name}: {entry.row.note}." for entry in outcome.rows if entry.row.note]
     return " ".join([*lines, outcome.experiment.note.strip(), *notes]).strip()
 

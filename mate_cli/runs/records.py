@@ -74,6 +74,12 @@ class RunRecord:
         return (*dict.fromkeys([*self.environment.get("earlier_code", []), code_version(self.environment)]),)
 
     @property
+    def machine(self) -> str:
+        """Precision and processor, which change numbers by rounding; empty in records without them."""
+        parts = (self.status.get("hardware", {}).get("precision"), self.environment.get("machine", {}).get("cpu"))
+        return ", ".join(filter(None, parts))
+
+    @property
     def state(self) -> str:
         """The recorded state, but ``killed`` for a running one whose process is gone from this machine."""
         state = str(self.status.get("state", "unknown"))

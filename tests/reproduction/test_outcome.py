@@ -81,7 +81,16 @@ def test_measurements_are_read_from_the_bench(tmp_path: Path) -> None:
     assert cells["exponent of Linformer"].by_seed == {}
     assert caption_of(found, ledger).startswith("Ours: mate bench suite=paper, Some CPU, AVX2, 2 threads.")
     assert bench_numbers(bench)["exponents"]["memory"] == {"mate": None}
+    assert {own.codes for own in found.rows} == {()}
     assert not found.agreement  # speed-ups and exponents have no common order
+
+
+@pytest.mark.parametrize(("dirty", "code"), [(True, "aaaaaaaaaa+"), (False, "aaaaaaaaaa")])
+def test_a_bench_of_code_that_is_in_no_commit_says_so(tmp_path: Path, dirty: bool, code: str) -> None:
+    bench = BENCH | {"records": [], "environment": {"git": {"commit": "a" * 40, "dirty": dirty}}}
+    found, ledger, _ = table("figure6", tmp_path, bench, "results.json")
+    assert {own.codes for own in found.rows} == {(code,)}
+    assert (f"code with changes that are in no commit: {code}." in caption_of(found, ledger)) is dirty
 
 
 def test_an_unfinished_bench_counts_for_nothing(tmp_path: Path) -> None:

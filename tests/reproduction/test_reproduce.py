@@ -234,6 +234,22 @@ def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) ->
     assert "| MATE †" in outcome_markdown(found, caption, [])
 
 
+def test_runs_on_two_processors_or_in_two_precisions_are_marked(config: ReproduceConfig) -> None:
+    reproduced(config, FakeMate())
+    for task, precision in (("mlm", "bf16-mixed"), ("hybridqa", "32-true")):
+        (run,) = Path(config.paths.runs, task).iterdir()
+        folder = RunFolder(run)
+        write_json(
+            Path(run, "status.json"), read_record(Path(run, "status.json")) | {"hardware": {"precision": precision}}
+        )
+        write_json(folder.environment_file, read_record(folder.environment_file) | {"machine": {"cpu": "Some CPU"}})
+    ledger = ledger_of(config)
+    found = outcome(experiment("table6"), ledger)
+    assert found.rows[0].is_mixed
+    marked = "† runs of several precisions or processors: 32-true, Some CPU; bf16-mixed, Some CPU."
+    assert marked in caption_of(found, ledger)
+
+
 @pytest.fixture
 def two_rows(config: ReproduceConfig) -> Outcome:
     """MATE above TAPAS by 25 and 15 points, TAPAS above SAT by 10."""
