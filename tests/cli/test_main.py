@@ -107,13 +107,13 @@ def test_no_command_shows_the_help_and_is_a_mistake(capsys: pytest.CaptureFixtur
         (
             ["trian"],
             "unknown command 'trian': did you mean mate train? "
-            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, report, export, ls, "
+            "choose from prepare, train, evaluate, predict, ask, bench, analyze, reproduce, runs, report, export, ls, "
             "doctor, completion",
         ),
         (
             ["xyz"],
             "unknown command 'xyz': "
-            "choose from prepare, train, evaluate, predict, bench, analyze, reproduce, runs, report, export, ls, "
+            "choose from prepare, train, evaluate, predict, ask, bench, analyze, reproduce, runs, report, export, ls, "
             "doctor, completion",
         ),
         (
@@ -222,7 +222,7 @@ def test_ls_prints_a_line_for_each_option(kind: str, capsys: pytest.CaptureFixtu
     assert main(["ls", kind]) == 0
     lines = capsys.readouterr().out.splitlines()
     if kind == "schedules":
-        assert len(lines) == 72
+        assert len(lines) == 76
         assert "hybridqa: paper           80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
     else:
         found = options(GROUPS[kind])

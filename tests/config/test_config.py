@@ -29,7 +29,7 @@ from mate_cli.runs.folder import load_run_config
 from mate_cli.runs.identity import config_hash
 from mate_cli.system.errors import UserError
 
-SHIPPED = {"model": 13, "ablation": 11, "backbone": 19, "task": 14, "hardware": 12, "logger": 3, "analysis": 7}
+SHIPPED = {"model": 13, "ablation": 11, "backbone": 19, "task": 14, "hardware": 12, "logger": 3, "analysis": 8}
 COUNT = sum(SHIPPED.values())
 OPTIONS = [(group, option.name) for group in SHIPPED for option in options(group)]
 FROM_A_RUN = ("with_statements", "without_sparse_pretraining")  # ablations that start from another run
