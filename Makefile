@@ -7,12 +7,14 @@ AUDIT := .venv-audit
 # Two workers with one thread each: more threads than cores make every test slower.
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
+RELEASED := weights/mate_tables_weights/model
+
 XLA_VENV := .venv-xla
 XLA_READY := $(XLA_VENV)/.ready
 # Packages that no training imports: linters, ONNX, and the dependencies of sweeps and TensorBoard.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff|onnx|onnx-ir|onnxruntime|onnxscript
 
-.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables docs wheel clean
+.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables onnx-graphs docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -129,6 +131,12 @@ costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the f
 
 own-tables: $(READY) ## ask the released model the questions of results/own-tables, and write its answers there
 	$(VENV)/bin/python docs/own_tables.py
+
+GRAPHS := build/graphs
+onnx-graphs: $(READY) ## compare ONNX exports of the released model with it, on the WikiTableQuestions of DATA=FOLDER
+	$(VENV)/bin/mate export run=$(RELEASED) to=$(GRAPHS)/float32 format=onnx max_tokens=1024 overwrite=true
+	$(VENV)/bin/mate export run=$(RELEASED) to=$(GRAPHS)/int8 format=onnx max_tokens=1024 quantize=int8 overwrite=true
+	OMP_NUM_THREADS=1 $(VENV)/bin/python docs/onnx_graphs.py $(RELEASED) $(GRAPHS)/float32 $(GRAPHS)/int8 $(DATA)
 
 real-tables: $(READY) ## draw the table sizes of mate bench suite=training again, from the data that mate prepare fetched
 	$(VENV)/bin/python -m mate_cli.bench.draw_tables
