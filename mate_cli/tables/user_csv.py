@@ -20,6 +20,7 @@ _MAX_LINE = 1 << 20
 TAB = "\t"
 _SEPARATORS = (TAB, "|", ";", ",")  # in a tie, a comma is more likely to be part of a number
 _LINES_TO_SNIFF = 20
+_LINK = re.compile(r"\[\[[^\[\]]*\]\]")  # to a passage; the bar in it separates no fields
 _NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?\s*')  # the first line of some files that Excel wrote
 
 
@@ -151,7 +152,8 @@ def _separator(lines: Sequence[str]) -> str:
     Where none splits the first line, it may be a title: then the one that makes all lines below it equally wide. A
     comma may also be part of a text, so it must make three fields of each, or a blank line be below the title.
     """
-    widths = {separator: _widths(lines, separator) for separator in _SEPARATORS}
+    unlinked = [_LINK.sub("", line) for line in lines]
+    widths = {separator: _widths(unlinked, separator) for separator in _SEPARATORS}
 
     def fitness(separator: str) -> tuple[bool, int, int]:
         own = [width for width in widths[separator] if width] or [0]
