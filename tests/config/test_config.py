@@ -67,7 +67,7 @@ def test_every_shipped_file_is_composed_below() -> None:
     experiments = {Path("experiment") / f"{option.name}.yaml" for option in options("experiment")}
     assert files == roots | composed | suites | launchers | experiments | {Path("quiet.yaml")}
     assert {group: len(options(group)) for group in SHIPPED} == SHIPPED
-    assert len(OPTIONS) == COUNT == 79
+    assert len(OPTIONS) == COUNT == 80
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
