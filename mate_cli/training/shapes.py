@@ -29,7 +29,7 @@ _AT_ONCE = 256
 
 
 def class_borders(lengths: np.ndarray, longest: int, batch: int, steps: int) -> tuple[int, ...]:
-    """Choose the classes, none without training examples, for which a run computes the fewest tokens, with compilations.
+    """Choose the classes, none without training examples, for which a run computes the fewest tokens and compilations.
 
     At each border between two classes a batch of examples is computed half in the longer class (``StepSampler``).
 
