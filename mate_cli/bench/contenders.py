@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 import torch
@@ -28,6 +29,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.encoder import Encoder, Layer
 from mate_cli.models.self_attention import PatternAttention
 from mate_cli.models.variants import VARIANTS, make_planner
+from mate_cli.runs.folder import load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.training.starting_model import choose_attention
 
@@ -202,16 +204,19 @@ def contenders() -> dict[str, Contender]:
 
 
 def contender(name: str) -> Contender:
-    """Return the contender of that name; ``MODEL@BACKEND`` is a model with another backend.
+    """Return the contender of that name; ``MODEL@BACKEND`` is a model with another backend, a folder that of a run.
 
     Raises:
-        UserError: there is no such model or backend.
+        UserError: there is no such model, run or backend.
     """
     known = contenders()
     base, at, backend = name.partition("@")
-    if base not in known:
+    if base in known:
+        model = known[base]
+    elif Path(base).is_dir():
+        model = Model(load_run_config(base).model)
+    else:
         raise UserError(unknown_name("model", base, ["all", *known]))
-    model = known[base]
     if not at:
         return model
     if not isinstance(model, Model) or backend not in BACKENDS:

@@ -47,6 +47,7 @@ class Point:
     """A setting in which all contenders are compared; plain values, so that a subprocess can have it.
 
     Attributes:
+        size: of ``SIZES``, or the three numbers of a ``Size``, joined by ``x``.
         layout: of ``mate_cli.config.bench.LAYOUTS``.
         length: tokens of an example, the longest one in ``mixed``; the most that one may have if tables are real.
         mode: ``forward``, or ``training`` for forward and backward.
@@ -68,7 +69,7 @@ class Point:
 
     @property
     def dimensions(self) -> Size:
-        return SIZES[self.size]
+        return SIZES.get(self.size) or Size(*map(int, self.size.split("x")))
 
     @property
     def is_training(self) -> bool:

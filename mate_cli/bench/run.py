@@ -8,6 +8,7 @@ import torch
 
 from mate_cli.bench.contenders import contender, contenders
 from mate_cli.bench.measure import Record, measure
+from mate_cli.bench.measured_run import with_run
 from mate_cli.bench.memory import MemoryServer
 from mate_cli.bench.point import Measures, Point, suite_points
 from mate_cli.bench.results import Results
@@ -24,6 +25,7 @@ class Bench:
     """
 
     def __init__(self, config: BenchConfig) -> None:
+        config = with_run(config)
         device = resolve_device(config.device)
         self.points = with_names(suite_points(config, device))
         torch.set_num_threads(config.threads or torch.get_num_threads())

@@ -11,7 +11,7 @@ from mate_cli.config.rules import key
 DEVICES = ("auto", "cpu", "cuda")
 DTYPES = ("fp32", "bf16")
 SHAPES = ("grid", "long", "wide", "square")
-GENERATED = (*SHAPES, "column", "mixed")
+GENERATED = (*SHAPES, "column", "columns_2", "columns_20", "mixed")
 REAL_TABLES = ("hybridqa", "sqa", "wtq", "tabfact")
 LAYOUTS = (*GENERATED, *REAL_TABLES)
 MEASURES = ("speed", "flops", "memory", "largest_batch")
@@ -29,7 +29,7 @@ class GridConfig:
     batches: list[int] = key([1], "examples of a batch", low=1)
     layouts: list[str] = key(
         ["grid"],
-        "generated tables: 6 or 4 columns, 6 rows, square, a single column, unequal lengths; or the sizes of real ones",
+        "generated tables: 6 or 4 columns, 6 rows, square, 1, 2 or 20 columns, unequal lengths; or the sizes of real ones",
         choices=LAYOUTS,
     )
     questions: list[int] = key([20], "tokens of the question; mixed and real tables have their own", low=1)
@@ -55,6 +55,13 @@ class BenchConfig:
     """Measure speed, FLOPs and memory of encoders side by side."""
 
     suite: SuiteConfig = field(default_factory=SuiteConfig)
+    run: str | None = key(
+        None,
+        "run folder, or a folder of a published TAPAS: its model at its size, beside limit and hf_tapas or the models "
+        "named; the weights do not matter",
+        text=True,
+        reads="run",
+    )
     models: list[str] | None = key(None, "instead of the models of the suite's grids; see suite.grids.*.models")
     sizes: list[str] | None = key(None, "instead of the grids' sizes", choices=SIZES)
     lengths: list[int] | None = key(None, "instead of the grids' lengths", low=64)
@@ -65,7 +72,7 @@ class BenchConfig:
     modes: list[str] | None = key(None, "instead of the grids' modes", choices=MODES)
     dtypes: list[str] | None = key(None, "instead of the grids' dtypes", choices=DTYPES)
     measures: list[str] | None = key(None, "instead of the grids' measures", choices=MEASURES)
-    layers: int = key(2, "layers of the encoder; cost is linear in them", low=1)
+    layers: int | None = key(None, "layers of the encoder; cost is linear in them; null: 2, or those of run", low=1)
     device: str = key("auto", "where to compute; auto: on a GPU where there is one", choices=DEVICES)
     threads: int | None = key(None, "CPU threads; null: as PyTorch decides", low=1)
     memory: float | None = key(None, "GiB that a call may take; null: three quarters of what is free", above=0)
@@ -75,5 +82,6 @@ class BenchConfig:
     seed: int = key(0, "seed of tables and weights", low=0, high=2**32 - 1)
 
     def problems(self) -> list[str]:
-        """Results are either kept or replaced."""
-        return ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []
+        """Results are either kept or replaced, and a run has its own size."""
+        lines = ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []
+        return lines + (["run and sizes: set one of them; a run has its own size"] if self.run and self.sizes else [])

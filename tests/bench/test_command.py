@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import TapasConfig, TapasForQuestionAnswering
 
 from mate_cli.bench import run as bench_run
 from mate_cli.bench.memory import MemoryServer
@@ -194,3 +196,47 @@ def test_what_is_no_result_is_not_gone_on_with(bench: Mate, capfd: pytest.Captur
     line = "is no result of mate bench; take another folder with to=FOLDER"
     assert capfd.readouterr().err == f"error: bench/results.json {line}\n"
     assert Path("bench/results.json").read_text() == '{"records": []}'
+
+
+@pytest.fixture
+def tapas(tmp_path: Path) -> Path:
+    """A folder as Hugging Face's library saves TAPAS, of three layers."""
+    folder = tmp_path / "tapas"
+    sizes = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 48, "num_hidden_layers": 3}
+    TapasForQuestionAnswering(TapasConfig(vocab_size=50, **sizes)).save_pretrained(folder)
+    return folder
+
+
+def test_a_run_is_measured_at_its_size_beside_the_references(
+    tapas: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tapas.parent)
+    words = ("suite.rounds=3", "device=cpu", "threads=1", "lengths=[64]", "measures=[speed,flops,memory]")
+    assert main(["bench", "run=tapas", *words]) == 0
+    found = by_model(64)
+    assert list(found) == ["limit", "hf_tapas", "tapas"]
+    assert {(record["size"], record["layers"]) for record in found.values()} == {("32x2x48", 3)}
+    assert found["tapas"]["flops"] == pytest.approx(found["hf_tapas"]["flops"], rel=0.05)
+    assert found["tapas"]["peak_bytes"] > 0
+    assert "32x2x48 forward fp32, grid 1 x 64" in capsys.readouterr().out
+    shutil.move("tapas", "tapas-model")
+    assert main(["bench", "run=tapas-model", "models=[tapas@eager]", "layers=1", *words, "to=one"]) == 0
+    assert [(r["model"], r["layers"]) for r in results("one")["records"]] == [("tapas@eager", 1), ("tapas-model", 1)]
+
+
+def test_a_folder_that_cannot_be_measured_is_one_line(
+    tapas: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tapas.parent)
+    Path("empty").mkdir()
+    for words, line in {
+        ("run=tapas", "sizes=[tiny]"): "error: run and sizes: set one of them; a run has its own size\n",
+        ("run=empty",): "error: empty is not a run folder: it has no config.yaml (mate train makes one)\n",
+    }.items():
+        assert main(["bench", *words]) != 0
+        assert capsys.readouterr().err == line
+    Path("tapas/model.onnx").touch()
+    assert main(["bench", "run=tapas"]) == 1
+    graph = "error: tapas holds a graph for ONNX Runtime; measure the run that it was exported from\n"
+    assert capsys.readouterr().err == graph
+    assert not Path("bench").exists()
