@@ -29,7 +29,7 @@ class GridConfig:
     batches: list[int] = key([1], "examples of a batch", low=1)
     layouts: list[str] = key(
         ["grid"],
-        "generated tables: 6 or 4 columns, 6 rows, square, 1, 2 or 20 columns, unequal lengths; or the sizes of real ones",
+        "generated tables: 6 or 4 columns, 6 rows, square, 1, 2 or 20 columns, unequal lengths; or sizes of real ones",
         choices=LAYOUTS,
     )
     questions: list[int] = key([20], "tokens of the question; mixed and real tables have their own", low=1)

@@ -36,7 +36,8 @@ class ReproduceConfig:
 
     what: str = key(
         MISSING,
-        "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k, queries, released, all",
+        "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k, queries, after_queries, "
+        "released, all",
         text=True,
     )
     schedule: str = key("laptop", "schedule of every training", choices=SCHEDULES)

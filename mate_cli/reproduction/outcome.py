@@ -204,15 +204,23 @@ def _reader_numbers(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bench_numbers(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return exponents by measure and model, and speed-ups by length, model and other model, of ``mate bench``."""
+    """Return exponents by measure and model, and speed-ups by length, model and other model, of ``mate bench``.
+
+    Models are named as in ``mate bench``, in tables of another layout than the first point's as ``MODEL, LAYOUT``.
+    """
+    first = next((record["layout"] for record in results["records"]), None)
+
+    def name(record: Mapping[str, Any]) -> str:
+        return str(record["model"]) if record["layout"] == first else f"{record['model']}, {record['layout']}"
+
     by_measure: dict[str, dict[str, Any]] = {}
-    for (_, model), curve in curves(results["records"]).items():
+    for curve in curves(results["records"]).values():
         for measure, value in exponents(curve).items() if len(curve) > 1 else ():
-            by_measure.setdefault(measure, {})[model] = value
+            by_measure.setdefault(measure, {})[name(curve[0])] = value
     speedups: dict[str, dict[str, Any]] = {}
     for record in results["records"]:
         ratios = {other: summary["median"] for other, summary in record.get("speedup", {}).items()}
-        speedups.setdefault(str(point_of(record).length), {})[record["model"]] = ratios
+        speedups.setdefault(str(point_of(record).length), {})[name(record)] = ratios
     return {"exponents": by_measure, "speedups": speedups}
 
 

@@ -231,7 +231,10 @@ def test_a_folder_that_cannot_be_measured_is_one_line(
     Path("empty").mkdir()
     for words, line in {
         ("run=tapas", "sizes=[tiny]"): "error: run and sizes: set one of them; a run has its own size\n",
-        ("run=empty",): "error: empty is not a run folder: it has no config.yaml (mate train makes one)\n",
+        (
+            "run=empty",
+        ): "error: run=empty: is not a run folder: it has no config.yaml; mate runs lists those that exist, "
+        "mate train makes one\n",
     }.items():
         assert main(["bench", *words]) != 0
         assert capsys.readouterr().err == line

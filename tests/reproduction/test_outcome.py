@@ -81,6 +81,10 @@ def test_measurements_are_read_from_the_bench(tmp_path: Path) -> None:
     assert cells["exponent of Linformer"].by_seed == {}
     assert caption_of(found, ledger).startswith("Ours: mate bench suite=paper, Some CPU, AVX2, 2 threads.")
     assert bench_numbers(bench)["exponents"]["memory"] == {"mate": None}
+    elsewhere = bench | {"records": [*bench["records"], *(r | {"layout": "columns_2"} for r in bench["records"])]}
+    assert bench_numbers(elsewhere)["exponents"]["time above limit"] == pytest.approx(
+        {"mate": 1.5, "mate, columns_2": 1.5}
+    )
     assert {own.codes for own in found.rows} == {()}
     assert not found.agreement  # speed-ups and exponents have no common order
 
