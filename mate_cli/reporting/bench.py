@@ -60,7 +60,7 @@ def _record_lines(record: Record) -> Iterator[str]:
 
 def write_report(results: dict[str, Any], folder: Path) -> None:
     """Write ``report.md`` and its figures."""
-    write_text(folder / "report.md", report_text(results, draw_figures(results["records"], folder)))
+    write_text(folder / "report.md", report_text(results, draw_figures(results, folder)))
 
 
 def report_text(results: dict[str, Any], figures: Sequence[Path]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +12,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from mate_cli.bench.findings import Series, Value, curves, xy
+from mate_cli.bench.findings import Series, Value, curves, point_of, xy
 from mate_cli.bench.measure import Record
+from mate_cli.bench.point import SIZES, Point
+from mate_cli.config.bench import LAYOUTS, MODES
+from mate_cli.config.choices import one_for_each
 
 # Steeper curves leave the figure at the top, as TableETC's does in figure 5 of the paper.
 _TOP = 6
@@ -59,25 +62,55 @@ _LOOKS = {
     "etc": Look("ETC", "#ffbc79"),
     "table_etc": Look("TableETC", "#ffbc79", "--"),
 }
+_SIZES = one_for_each(
+    SIZES,
+    {"tiny": "a tiny encoder", "minilm": "MiniLM's size", "base": "BERT-base's size", "large": "BERT-large's size"},
+)
+_PASSES = one_for_each(MODES, {"forward": "forward pass", "training": "forward and backward pass"})
+_TABLES = one_for_each(
+    LAYOUTS,
+    {
+        "grid": "6 columns",
+        "long": "4 columns",
+        "wide": "6 rows",
+        "square": "as many columns as rows",
+        "column": "one column",
+        "columns_2": "2 columns",
+        "columns_20": "20 columns",
+        "mixed": "tables of unequal length",
+        "hybridqa": "tables of HybridQA's sizes",
+        "sqa": "tables of SQA's sizes",
+        "wtq": "tables of WikiTableQuestions' sizes",
+        "tabfact": "tables of TabFact's sizes",
+    },
+)
 _LEAST_GAP = 0.045  # between two labels, as a share of the height
 
 
-def draw_figures(records: Iterable[dict[str, Any]], folder: Path, only: str | None = None) -> list[Path]:
+def draw_figures(results: Mapping[str, Any], folder: Path, only: str | None = None) -> list[Path]:
     """Draw a PNG for each axis and each series of at least two lengths; return the files in order.
 
     Args:
+        results: the content of ``results.json``.
         only: the name of one axis.
     """
     by_series: dict[Series, dict[str, list[Record]]] = {}
-    for (series, model), curve in curves(records).items():
+    for (series, model), curve in curves(results.get("records", ())).items():
         by_series.setdefault(series, {})[model] = curve
+    machine = ", ".join(machine_words(results.get("device", {})))
     return [
-        _draw(folder, axis, series, shown)
+        _draw(folder, axis, series, shown, machine)
         for series, models in by_series.items()
         for axis in AXES
         if only in (None, axis.name)
         and (shown := {m: curve for m, curve in models.items() if len(xy(curve, axis.value)[0]) > 1})
     ]
+
+
+def machine_words(device: Mapping[str, Any]) -> list[str]:
+    """Name the processor, its instructions and the threads, as far as they are recorded."""
+    threads = f"{device['threads']} threads" if "threads" in device else None
+    return [word for word in (device.get("gpu") or device.get("cpu"), device.get("instructions"), threads) if word]
 
 
 def series_name(series: Sequence[object]) -> str:
@@ -92,7 +125,18 @@ def look_of(model: str) -> Look:
     return look._replace(name=f"{look.name}, {backend}", line="--") if backend else look
 
 
-def _draw(folder: Path, axis: Axis, series: Series, models: dict[str, list[Record]]) -> Path:
+def title_of(point: Point) -> str:
+    """What was measured, in words."""
+    size, bits = (
+        _SIZES.get(point.size, f"an encoder of {point.size}"),
+        "32 bits" if point.dtype == "fp32" else "16 bits",
+    )
+    dropout = [f"attention dropout {point.dropout:g}"] if point.dropout else []
+    tables = f"batches of {point.batch}, {_TABLES[point.layout]}" if point.batch > 1 else _TABLES[point.layout]
+    return ", ".join([size, _PASSES[point.mode], bits, *dropout, tables])
+
+
+def _draw(folder: Path, axis: Axis, series: Series, models: dict[str, list[Record]], machine: str) -> Path:
     """Draw the curves twice, on linear and on logarithmic axes, with their names at the end of the latter."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     FigureCanvasAgg(figure)
@@ -108,7 +152,8 @@ def _draw(folder: Path, axis: Axis, series: Series, models: dict[str, list[Recor
     logarithmic.xaxis.set_major_formatter("{x:.0f}")
     logarithmic.xaxis.set_minor_locator(NullLocator())
     _label(logarithmic, {model: xy(curve, axis.value)[1][-1] for model, curve in models.items()})
-    figure.suptitle(series_name(series), fontsize=9)
+    point = point_of(next(iter(models.values()))[0])
+    figure.suptitle("; ".join(filter(None, (title_of(point), machine))), fontsize=9)
     size, layout, batch, mode, dtype = series
     path = folder / f"{axis.name}-{size}-{mode}-{dtype}-{layout}-b{batch}.png"
     figure.savefig(path, dpi=150)

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mate_cli.reporting.bench_figures import draw_figures
+from mate_cli.reporting.bench_figures import draw_figures, machine_words
 from mate_cli.reporting.grid import markdown_table, terminal_table
 from mate_cli.reporting.pictures import PICTURES, draw_picture
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
@@ -104,8 +104,7 @@ def draw_experiment(experiment: Experiment, ledger: Ledger, folder: Path) -> lis
             return [file]
         sources = {source for row in experiment.rows.values() for source in row.sources.values()}
         steps = {Measuring(source.of(ledger.config.schedule)) for source in sources if isinstance(source, Measured)}
-        records = [record for step in steps for record in (step.result(ledger) or {}).get("records", [])]
-        return draw_figures(records, folder, only=name)
+        return [figure for step in steps for figure in draw_figures(step.result(ledger) or {}, folder, only=name)]
 
 
 def outcome_grid(outcome: Outcome) -> Grid:
@@ -242,10 +241,8 @@ def _origins(outcome: Outcome, ledger: Ledger, in_words: bool) -> Iterator[str]:
         if isinstance(source, Measured):
             words = source.of(ledger.config.schedule)
             device = (Measuring(words).result(ledger) or {}).get("device", {})
-            threads = f"{device['threads']} threads" if "threads" in device else None
-            parts = (device.get("gpu") or device.get("cpu"), device.get("instructions"), threads)
             command = [] if in_words else [f"mate bench {words}"]
-            if origin := ", ".join([*command, *filter(None, parts)]):
+            if origin := ", ".join([*command, *machine_words(device)]):
                 yield f"Ours: {origin}."
     if any(isinstance(source, DataOf) for source in sources) and ledger.uses_sample:
         yield "Ours: the generated sample in place of data that is not set."
