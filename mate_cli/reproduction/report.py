@@ -236,7 +236,8 @@ def _origins(outcome: Outcome, ledger: Ledger, in_words: bool) -> Iterator[str]:
     if outcome.is_trained:
         how = circumstances_in_words(ledger) if in_words else circumstances(ledger)
         yield f"Ours: {how}; medians of n seeds ± half the interquartile range."
-        yield "Paper: Large models on TPUs, 5 seeds."
+        if any(entry.row.paper for entry in outcome.rows):
+            yield "Paper: Large models on TPUs, 5 seeds."
     for source in sources:
         if isinstance(source, Measured):
             words = source.of(ledger.config.schedule)
