@@ -123,8 +123,9 @@ types: $(READY) ## check types with mypy
 
 checks: lint types test ## run before every commit: lint, types, fast tests
 
-pictures: $(READY) ## redraw docs/pictures from the masks and plans of the models
+pictures: $(READY) ## redraw docs/pictures from the masks and plans of the models, and the figure of results/growth
 	$(VENV)/bin/python -m mate_cli.reporting.pictures docs/pictures
+	$(VENV)/bin/python docs/growth_figure.py
 
 costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py

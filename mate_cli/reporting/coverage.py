@@ -48,12 +48,14 @@ def _draw(counts: Counts, file: Path) -> None:
                 lengths = [g.tokens for g in counts if g == Group(case, g.tokens, kind, buckets)]
                 shares = [100 * counts[Group(case, tokens, kind, buckets)].share for tokens in lengths]
                 panel.plot(lengths, shares, marker=".", label=case)
-            panel.set(title=f"{kind} heads, G={buckets.global_size}, R={buckets.radius}", ylim=(-3, 103))
+            panel.set(title=f"{kind} heads, R={buckets.radius}", ylim=(-3, 103))
             panel.set_xscale("log", base=2)
+            panel.set_xticks(lengths, [str(tokens) for tokens in lengths], rotation=45)
             panel.grid(alpha=0.3)
         panels[0].set_ylabel("pairs seen, per cent")
     for panel in axes[-1]:
         panel.set_xlabel("tokens")
+    figure.suptitle(f"G={settings[0].global_size}")
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.savefig(file, dpi=90)
 
