@@ -186,4 +186,4 @@ def _remark(path: Path, found: CsvFormat, given: CsvFormat) -> str | None:
         said.append(f"separator={'tab' if found.separator == TAB else found.separator}")
     if given.header_row is None and found.header_row != 1:
         said.append(f"header_row={found.header_row}")
-    return f"{path}: read with {' '.join(said)}, which its content suggests; set what is wrong" if said else None
+    return f"{path}: read with {' '.join(said)}, as its content suggests; if that is wrong, set it" if said else None

@@ -173,7 +173,7 @@ def test_how_a_csv_file_was_read_is_said_and_can_be_set(ask, folder, capsys):
     text = "Towns of the north\n\ncity;mayor\nPlzeň;Jiří\nBirch;Bob Moe\n"
     (folder / "towns.csv").write_bytes(text.encode("cp1250"))
     question, given = "question=Who is the mayor of Birch?", ("encoding=cp1250", "separator=;", "header_row=3")
-    line = f"{folder}/towns.csv: read with encoding=cp1252 separator=; header_row=3, which its content suggests"
+    line = f"{folder}/towns.csv: read with encoding=cp1252 separator=; header_row=3, as its content suggests"
     for tables in (f"table={folder}/towns.csv", f"tables={folder}"):
         assert ask(tables, question) == 0
         assert capsys.readouterr().err.splitlines()[0].startswith(f"warning: {line}")

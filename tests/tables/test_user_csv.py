@@ -143,7 +143,7 @@ def test_an_encoding_is_found_and_said(text: str, encoding: str, said: str | Non
     assert _texts(path) == rows
     _, remark = open_csv(path)
     words = "separator=;" if said is None else f"encoding={said} separator=;"
-    assert remark == f"{path}: read with {words}, which its content suggests; set what is wrong"
+    assert remark == f"{path}: read with {words}, as its content suggests; if that is wrong, set it"
 
 
 def test_an_encoding_that_is_given_counts(tmp_path: Path) -> None:
