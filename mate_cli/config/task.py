@@ -45,6 +45,9 @@ class ScheduleConfig:
     weight_decay: float = key(0.01, "AdamW's decay; none for biases and layer norms", low=0)
     bias_correction: bool = key(False, "correct Adam's averages for their start at 0; BERT does not")
     clip_norm: float | None = key(10.0, "gradients are scaled down to this norm; null: never", above=0)
+    frozen_layers: int = key(
+        0, "first layers of the encoder that keep their weights, and the embeddings with them; 0: all learn", low=0
+    )
     max_tokens: int = key(2048, "tokens per example; longer cells are cut", low=16)
     prune: str = key(
         "none",

@@ -29,9 +29,10 @@ def describe_cost(model: nn.Module, mean_length: float, examples: int, devices: 
 def training_flops(model: nn.Module) -> int:
     """FLOPs for each token in training, without the attention products.
 
-    Each weight of a linear layer counts 6: 2 forward, 4 backward.
+    Each weight of a linear layer counts 6: 2 forward, 4 backward. One that does not learn counts 2.
     """
-    return 6 * sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
+    weights = (m.weight for m in model.modules() if isinstance(m, nn.Linear))
+    return sum((6 if weight.requires_grad else 2) * weight.numel() for weight in weights)
 
 
 def seconds_on_cpu(flops: float, precision: str) -> float:

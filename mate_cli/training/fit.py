@@ -45,7 +45,7 @@ from mate_cli.training.module import TaskModule, quieten_lightning
 from mate_cli.training.rows import open_rows
 from mate_cli.training.shapes import LengthClasses, fixed_classes
 from mate_cli.training.splits import encoding_options
-from mate_cli.training.starting_model import starting_model
+from mate_cli.training.starting_model import freeze_layers, starting_model
 from mate_cli.training.xla import SyncEachBatch, start_xla
 
 _REASONS = {
@@ -141,6 +141,7 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     pl.seed_everything(config.seed, verbose=False)
     task = task_of(config)
     model, vocabulary, new = starting_model(config, task, console)
+    freeze_layers(model, schedule.frozen_layers, new)
     options = encoding_options(config, task, model.config)
     rows = open_rows(config, task, options, vocabulary, console)
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)

@@ -12,6 +12,7 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.configuration import MateConfig, read_config
+from mate_cli.models.encoder import Encoder
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import hub_folder, load_weights
 from mate_cli.runs.parent import parent_run
@@ -83,6 +84,34 @@ def starting_model(
     report = load_weights(model, folder)
     console.print(str(report), highlight=False)
     return model, folder, frozenset(report.new)
+
+
+def freeze_layers(model: MatePreTrainedModel, layers: int, new: frozenset[str]) -> None:
+    """Keep the embeddings and the first ``layers`` of the encoder as they are; 0: everything learns.
+
+    The gradient is not computed below the first layer that learns.
+
+    Args:
+        new: names of parameters that no checkpoint filled.
+
+    Raises:
+        UserError: the encoder has fewer layers, or some of the kept parameters are new.
+    """
+    if not layers:
+        return
+    encoder, embeddings = model.get_submodule("tapas.encoder"), model.get_submodule("tapas.embeddings")
+    assert isinstance(encoder, Encoder)
+    if layers > len(encoder.layer):
+        raise UserError(f"frozen_layers={layers} is more than the {len(encoder.layer)} layers of this encoder")
+    frozen = {id(p) for module in (embeddings, *encoder.layer[:layers]) for p in module.parameters()}
+    untrained = [name for name, parameter in model.named_parameters() if id(parameter) in frozen and name in new]
+    if untrained:
+        raise UserError(
+            f"frozen_layers={layers} would keep weights that were never trained ({untrained[0]}, {len(untrained)} "
+            "tensors in all); start from a model that has learned tables, such as backbone=mate_minilm"
+        )
+    for parameter in model.parameters():
+        parameter.requires_grad_(id(parameter) not in frozen)
 
 
 def _choose_settings(chosen: MateConfig, config: TrainConfig, task: Task) -> None:
