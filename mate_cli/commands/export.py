@@ -13,6 +13,7 @@ from mate_cli.system.errors import UserError
 def run(config: ExportConfig) -> None:
     """Write the folder and say what is in it."""
     from mate_cli.inference.calibration import carry_over
+    from mate_cli.models.checkpoint import OWN_WEIGHTS
     from mate_cli.reporting.model_card import model_card
     from mate_cli.training.export import check_target, export_run, write_weights
     from mate_cli.training.onnx_graph import check_graph, write_graph
@@ -25,8 +26,9 @@ def run(config: ExportConfig) -> None:
         check_graph(trained)
         write = partial(write_graph, config=exported, int8=config.quantize == "int8")
     else:
-        check_target(to, config.overwrite, WEIGHTS)
-        write = partial(write_weights, dtype=config.dtype)
+        check_target(to, config.overwrite, WEIGHTS if config.base is None else OWN_WEIGHTS)
+        base = None if config.base is None else Path(config.base).expanduser() / WEIGHTS
+        write = partial(write_weights, dtype=config.dtype, base=base, to=to)
     export_run(folder, exported, to, model_card(folder, trained, config), write)
     if config.quantize is None:  # other probabilities need a calibration of their own
         carry_over(folder, to)

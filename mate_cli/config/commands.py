@@ -31,6 +31,12 @@ class ExportConfig:
     dtype: str = key(
         "float32", "safetensors: numbers of the weights; float16: half the size", choices=("float32", "float16")
     )
+    base: str | None = key(
+        None,
+        "safetensors: export of another model beside the new one; tensors that both have are not written again",
+        text=True,
+        reads="folder",
+    )
     quantize: str | None = key(None, "onnx: weights in fewer bits; null: float32", choices=("int8",))
     max_tokens: int | None = key(None, "onnx: most tokens of an input; null: as in training", low=16)
 
@@ -38,7 +44,8 @@ class ExportConfig:
         """Each format has keys of its own."""
         of_graph = {"quantize": self.quantize, "max_tokens": self.max_tokens}
         if self.format == "onnx":
-            return ["dtype belongs to format=safetensors"] if self.dtype != "float32" else []
+            of_weights = {"dtype": self.dtype != "float32", "base": self.base is not None}
+            return [f"{name} belongs to format=safetensors" for name, given in of_weights.items() if given]
         return [f"{name} belongs to format=onnx" for name, value in of_graph.items() if value is not None]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -11,12 +12,18 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from mate_cli.models.tensorflow_checkpoint import read_checkpoint
 from mate_cli.system.errors import UserError
-from mate_cli.system.files import weight_files
+from mate_cli.system.files import content_hash, weight_files, write_json
+
+INDEX = "model.safetensors.index.json"
+"""Hugging Face's file that says which file has which tensor."""
+
+OWN_WEIGHTS = "model-own.safetensors"
+"""The tensors of a folder that shares its others with another model."""
 
 WORDS = "tapas.embeddings.word_embeddings.weight"
 POSITIONS = "tapas.embeddings.position_embeddings.weight"
@@ -55,9 +62,13 @@ def written_whole(folder: Path) -> Iterator[Path]:
 def read_tensors(folder: Path) -> dict[str, Tensor]:
     """Read all tensors of a model folder: of safetensors, of PyTorch without running code, or of TensorFlow 1.
 
+    Where there is an ``INDEX``, it names the files; some may be those of a model beside the folder.
+
     Raises:
         UserError: there are no files, or one is corrupt or contains pickled code.
     """
+    if (folder / INDEX).is_file():
+        return _read_indexed(folder / INDEX)
     files = weight_files(folder)
     if not files:
         raise UserError(f"{folder} has no weights: no model.safetensors, pytorch_model.bin or model.ckpt.index")
@@ -72,9 +83,35 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
                 f"cannot load weights from {path}: corrupt, or contains pickled code; use the model's safetensors file"
             ) from error
         except _READ_ERRORS as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise UserError(f"cannot load weights from {path} ({reason}); download the model again") from error
+            raise _unreadable(path, error) from error
     return tensors
+
+
+def write_own(tensors: dict[str, Tensor], shared: Path, folder: Path, to: Path) -> None:
+    """Write those of a model's tensors that another model lacks or has with other values, and an index of all.
+
+    Args:
+        shared: safetensors file of the other model; folder: where to write; to: the final place of that folder, from
+            which the index leads to ``shared``.
+
+    Raises:
+        UserError: the other model has none of the tensors, or its file cannot be read.
+        OSError: the folder cannot be written.
+    """
+    theirs = _read_whole(shared)
+    common = [name for name, tensor in tensors.items() if name in theirs and _equal(tensor, theirs[name])]
+    if not common:
+        raise UserError(f"{shared} has none of the model's tensors in this dtype; leave out base")
+    own = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items() if name not in common}
+    try:
+        save_file(own, folder / OWN_WEIGHTS, metadata={"format": "pt"})
+    except SafetensorError as error:  # raised if the disk is full
+        raise OSError(f"{folder}: {error}") from error
+    way = Path(os.path.relpath(shared.resolve(), to.resolve())).as_posix()
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+    places = dict.fromkeys(own, OWN_WEIGHTS) | dict.fromkeys(common, way)
+    hashes = {way: content_hash([shared])}
+    write_json(folder / INDEX, {"metadata": {"total_size": size, "hashes": hashes}, "weight_map": places})
 
 
 def renamed(stored: dict[str, Tensor], model: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -105,6 +142,44 @@ def identity_pooler(model: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return an identity pooler, for states that the checkpoint's pooler was not trained on."""
     bias = torch.zeros_like(model[_POOLER + "bias"])
     return {_POOLER + "weight": torch.eye(len(bias)), _POOLER + "bias": bias}
+
+
+def _read_indexed(index: Path) -> dict[str, Tensor]:
+    """Read the tensors that an index names, each from its file."""
+    try:
+        content = json.loads(index.read_text(encoding="utf-8"))
+        places, hashes = dict(content["weight_map"]), dict(content.get("metadata", {}).get("hashes", {}))
+        files = sorted(set(map(os.fspath, places.values())))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{index} is no index of a model's tensors; download the model again") from error
+    tensors: dict[str, Tensor] = {}
+    for file in files:
+        path, names = index.parent / file, [name for name in places if places[name] == file]
+        if path.suffix != ".safetensors" or not path.is_file():
+            raise UserError(f"{index} names {file}, which is not there; put the folders side by side as they were")
+        if file in hashes and content_hash([path]) != hashes[file]:
+            raise UserError(f"{index} was written for other weights than {path} has now; install both together again")
+        stored = _read_whole(path)
+        if missing := [name for name in names if name not in stored]:
+            raise UserError(f"{path} lacks {missing[0]}, which {index} says it has; download the model again")
+        tensors |= {name: stored[name] for name in names}
+    return tensors
+
+
+def _read_whole(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except _READ_ERRORS as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> UserError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return UserError(f"cannot load weights from {path} ({reason}); download the model again")
+
+
+def _equal(one: Tensor, other: Tensor) -> bool:
+    return one.dtype == other.dtype and torch.equal(one.cpu(), other)
 
 
 def _read_file(path: Path) -> dict[str, Tensor]:

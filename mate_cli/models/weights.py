@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mate_cli.config.catalogue import typed_options
 from mate_cli.config.model import BackboneConfig
-from mate_cli.models.checkpoint import identity_pooler, read_tensors, renamed, written_whole
+from mate_cli.models.checkpoint import INDEX, identity_pooler, read_tensors, renamed, written_whole
 from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import ADDED_PARAMETERS
@@ -60,7 +60,7 @@ def hub_folder(hub_id: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    patterns = ["config.json", "model*.safetensors", "vocab.txt", "tokenizer.json"]
+    patterns = ["config.json", "model*.safetensors", INDEX, "vocab.txt", "tokenizer.json"]
     try:
         folder = Path(snapshot_download(hub_id, allow_patterns=patterns, local_files_only=True))
         if weight_files(folder):

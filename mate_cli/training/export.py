@@ -4,6 +4,8 @@
 
     README.md                        the model card
     config.json, model.safetensors   the model; TAPAS's classes read them too
+    model-own.safetensors, model.safetensors.index.json
+                                     instead, with base=FOLDER: the tensors that differ, and where the others are
     model.onnx                       instead of the weights, the model as a graph for ONNX Runtime
     vocab.txt, tokenizer_config.json the vocabulary in TAPAS's format, for ``transformers.TapasTokenizer``
     config.yaml                      the training configuration, with which ``mate predict`` reads the folder as a run
@@ -27,10 +29,10 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import LoggerConfig, TrainConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_named, kind_of
-from mate_cli.models.checkpoint import written_whole
+from mate_cli.models.checkpoint import write_own, written_whole
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
-from mate_cli.models.weights import load_model, write_model
+from mate_cli.models.weights import load_model, write_config, write_model
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
 
@@ -87,9 +89,19 @@ def export_run(
         raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error
 
 
-def write_weights(model: MatePreTrainedModel, folder: Path, dtype: str) -> None:
-    """Write configuration and weights; dtype: name of the dtype of the weights."""
-    write_model(model, folder, {name: t.to(getattr(torch, dtype)) for name, t in model.state_dict().items()})
+def write_weights(model: MatePreTrainedModel, folder: Path, dtype: str, base: Path | None, to: Path) -> None:
+    """Write configuration and weights into a folder.
+
+    Args:
+        dtype: name of the dtype of the weights; base: safetensors file of a model whose tensors are not written again;
+        to: the final place of the folder.
+    """
+    tensors = {name: tensor.to(getattr(torch, dtype)) for name, tensor in model.state_dict().items()}
+    if base is None:
+        write_model(model, folder, tensors)
+        return
+    write_config(model, folder)
+    write_own(tensors, base, folder, to)
 
 
 def public_config(config: TrainConfig) -> TrainConfig:
