@@ -22,7 +22,7 @@ from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.predictor import Answerer
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.runs.folder import RunFolder, load_run_config
-from mate_cli.system.distribution import RELEASED, package_folder
+from mate_cli.system.distribution import QUESTIONS, RELEASED, STATEMENTS, package_folder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_folder import TableFolder
@@ -63,6 +63,7 @@ class LoadedRun:
         """What ``mate predict output=json`` prints: the answer and the cells that it stands in.
 
         Args:
+            question: for a model of statements, the statement.
             table: what it is asked of; of a folder (``open_folder``), the table that it is about.
             before: the earlier questions of the conversation, first to last (SQA).
             top: how many cells a selector names.
@@ -95,17 +96,22 @@ def open_folder(path: str | Path) -> AskedTables:
 
 
 def load_run(
-    path: str | Path | None = None, max_tokens: int | None = None, hardware: HardwareConfig | None = None
+    path: str | Path | None = None,
+    max_tokens: int | None = None,
+    hardware: HardwareConfig | None = None,
+    statements: bool = False,
 ) -> LoadedRun:
     """A run folder, or a folder that ``mate export`` wrote, with its model; None: the released model, if installed.
 
     Args:
+        statements: of the released model the part that judges statements, not the one that answers questions.
         max_tokens: of an input, in place of those in training; hardware: null for the fastest device here.
 
     Raises:
         UserError: it is neither, or its model is missing or broken.
     """
-    folder = RunFolder(package_folder(RELEASED) if path is None else Path(path).expanduser())
+    released = STATEMENTS if statements else QUESTIONS
+    folder = RunFolder(package_folder(RELEASED, released) if path is None else Path(path).expanduser())
     config = load_run_config(folder.path, max_tokens)
     if not folder.weights_file.is_file():
         raise UserError(f"{folder.path} has no model yet; train it to the end with resume=true")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from mate_cli.config.inference import AskConfig
-from mate_cli.system.distribution import RELEASED, package_folder, released_model
+from mate_cli.inference.stages import open_stage
+from mate_cli.system.distribution import RELEASED, STATEMENTS, package_folder, released_model
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Table
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _PROMPT = "? "
 _FOLLOWS_UP = "+"
+_STATES = "!"
 
 
 def run(config: AskConfig) -> None:
@@ -36,9 +39,20 @@ def run(config: AskConfig) -> None:
     answerer = Answerer(stage.folder, stage.config, config.hardware)
     session = Session(answerer, stage.config, table, config.top, config.threshold)
     by = released_model() if config.run is None else config.run
+
+    @cache
+    def judging() -> Session:
+        if stage.config.task.traits.asked == "statement":
+            return session
+        if config.run is not None:
+            raise UserError(f"{config.run} answers questions; leave out run= to have statements judged")
+        judge = open_stage("run", str(package_folder(RELEASED, STATEMENTS)), config.paths, config.max_tokens)
+        judges = Answerer(judge.folder, judge.config, config.hardware)
+        return Session(judges, judge.config, table, config.top, config.threshold)
+
     console.print(f"{config.table}: {table.num_rows} rows, {table.num_columns} columns; {by} answers", markup=False)
     console.print(":help lists commands, :quit or Ctrl-D ends", markup=False)
-    _converse(session, console)
+    _converse(session, judging, console)
 
 
 def _read(config: AskConfig) -> tuple[Table, Stage]:
@@ -49,8 +63,6 @@ def _read(config: AskConfig) -> tuple[Table, Stage]:
     Raises:
         UserError: some of them cannot be used; a line for each.
     """
-    from mate_cli.inference.stages import open_stage
-
     mistakes, table, remark, stage = Mistakes(), None, None, None
     with mistakes.collected():
         table, remark = open_table(config.table, CsvFormat.named(config.encoding, config.separator, config.header_row))
@@ -64,12 +76,14 @@ def _read(config: AskConfig) -> tuple[Table, Stage]:
     return table, stage
 
 
-def _converse(session: Session, console: Console) -> None:
+def _converse(answering: Session, judging: Callable[[], Session], console: Console) -> None:
+    """Answer lines; ``judging`` opens what those with a statement go to. Commands are about the last answer."""
     from mate_cli.reporting.answer import answer_line
     from mate_cli.reporting.session import COMMANDS
 
     with suppress(ImportError):  # not on Windows; with it, the arrow keys bring back earlier questions
         import readline  # noqa: F401
+    session = answering
     while (line := _line(console)) is not None:
         try:
             if line.startswith(":"):
@@ -77,7 +91,10 @@ def _converse(session: Session, console: Console) -> None:
                     return
                 _command(line, COMMANDS)(session, console)
             elif line:
-                record = session.ask(line.removeprefix(_FOLLOWS_UP).strip(), line.startswith(_FOLLOWS_UP))
+                session = judging() if line.startswith(_STATES) else answering
+                record = session.ask(
+                    line.removeprefix(_FOLLOWS_UP).removeprefix(_STATES).strip(), line.startswith(_FOLLOWS_UP)
+                )
                 console.print(answer_line(record), markup=False)
                 for warning in record["warnings"]:
                     console.print(f"warning: {warning}", markup=False, style="yellow")

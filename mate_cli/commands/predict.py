@@ -1,4 +1,4 @@
-"""Answer a question, or a file of them, on a table or a folder of tables of your own, with the chosen cells marked."""
+"""Answer a question, or a file of them, or judge a statement, on a table or a folder of tables of your own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from mate_cli.config.inference import PredictConfig
 from mate_cli.inference.asked_tables import AskedTables
-from mate_cli.system.distribution import RELEASED, package_folder, released_model
+from mate_cli.system.distribution import QUESTIONS, RELEASED, STATEMENTS, package_folder, released_model
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Example, Table
@@ -32,7 +32,7 @@ def run(config: PredictConfig) -> None:
     if config.questions is not None:
         _answer_file(config, config.questions, asked, model, warnings)
         return
-    question = config.question or ""
+    question = config.question or config.statement or ""
     asked.search([question])
     example = asked.example(question)
 
@@ -113,7 +113,10 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
     if config.selector is not None:
         assert config.reader is not None
         return open_pipeline(config.selector, config.reader, config.paths, (), config.max_tokens)
-    stage = open_stage("run", config.run or str(package_folder(RELEASED)), config.paths, config.max_tokens)
+    part = QUESTIONS if config.statement is None else STATEMENTS
+    stage = open_stage("run", config.run or str(package_folder(RELEASED, part)), config.paths, config.max_tokens)
+    if config.statement is not None and stage.config.task.traits.asked != "statement":
+        raise UserError(f"statement: run={config.run} answers questions; leave out run, or name a run of task=tabfact")
     if config.before and not stage.config.task.traits.converses:
         raise UserError(f"before: run={config.run} was not trained on conversations; name a run of task=sqa")
     return stage

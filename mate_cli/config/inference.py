@@ -24,7 +24,7 @@ EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
 
 PREDICTING = (("run",), ("selector", "reader"))
 ASKED = (("table",), ("tables",))
-ASKING = (("question",), ("questions",))
+ASKING = (("question",), ("questions",), ("statement",))
 
 
 @dataclass
@@ -173,7 +173,12 @@ class PredictConfig:
         text=True,
         reads="file",
     )
-    question: str | None = key(None, "the question or the statement, as it is", text=True)
+    question: str | None = key(None, "the question, as it is", text=True)
+    statement: str | None = key(
+        None,
+        "instead of a question: a statement that the table may entail or refute; run: of task=tabfact",
+        text=True,
+    )
     questions: str | None = key(
         None,
         "run: file of questions, one a line (.txt), or in the column or key question (.csv, .tsv, .jsonl)",
@@ -208,6 +213,8 @@ class PredictConfig:
         many = "questions" if self.questions else None
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
+        if self.statement and (self.selector or self.before):
+            single.append("a statement is judged by itself, by one run: leave out selector, reader and before")
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]
         return _csv_problems(self) + ways + alone + before + single
 

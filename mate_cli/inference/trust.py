@@ -52,8 +52,8 @@ def check_confidence(run: EvaluatedRun, key: str) -> None:
     """
     if not has_confidence(run):
         raise UserError(
-            f"{key}: the answers of task={run.config.task.name} cannot be calibrated; those of sqa, wtq, queries and "
-            "own_qa can"
+            f"{key}: the answers of task={run.config.task.name} cannot be calibrated; those of sqa, wtq, queries, "
+            "own_qa and tabfact can"
         )
 
 
@@ -62,9 +62,9 @@ def judged(run: EvaluatedRun, predictions: Mapping[str, Any]) -> JudgedAnswers:
     answering = kind_of(run.config.task).answering
     assert answering is not None
     assert answering.confidence is not None
-    asked = [e for e in run.examples if e.id in predictions and e.answers is not None]
-    gold = gold_values(asked, read_tagged(run.data_dir / TAGGED))
-    right = [answering.is_right(e, predictions[e.id], gold[e.id]) for e in asked]
+    asked = [e for e in run.examples if e.id in predictions and (e.answers is not None or e.label is not None)]
+    gold = gold_values([e for e in asked if e.answers is not None], read_tagged(run.data_dir / TAGGED))
+    right = [answering.is_right(e, predictions[e.id], gold.get(e.id, ())) for e in asked]
     confidences = [answering.confidence(predictions[e.id]) for e in asked]
     return JudgedAnswers(confidences, np.array(right, dtype=bool), [e.table.id for e in asked])
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mate_cli.kinds.accuracy import accuracy_record, accuracy_report
 from mate_cli.kinds.kind import HubCard, Judgement, QuestionAnswering, Report, TaskKind
+from mate_cli.metrics.confidence import Confidence
 from mate_cli.metrics.tabfact import right_by_group
 from mate_cli.metrics.wtq import Value
 from mate_cli.models.entailment import MateForSequenceClassification
@@ -71,6 +72,7 @@ KIND = TaskKind(
     ),
     answering=QuestionAnswering(
         record=_answer,
+        confidence=lambda prediction: Confidence(prediction.probability, 1, LABELS[prediction.label], 1.0),
         chosen=lambda prediction: ((), str(prediction.label)),
         is_right=lambda example, prediction, gold: prediction.label == example.label,
         measures=_measures,

@@ -26,8 +26,9 @@ class Confidence(NamedTuple):
     """What a model says about one answer.
 
     Attributes:
-        cell: probability of the least likely chosen cell, 0 if none is chosen; cells: how many are chosen.
-        operator: name of the operator; operator_probability: 1 for a model without operators.
+        cell: probability of the least likely chosen cell, 0 if none is chosen, or of the verdict on a statement;
+            cells: how many are chosen, 1 for a verdict.
+        operator: name of the operator, or of the verdict; operator_probability: 1 for a model without operators.
     """
 
     cell: float

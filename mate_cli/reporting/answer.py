@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mate_cli.inference.caveats import answer_probability
 from mate_cli.reporting.marked_table import printable
 from mate_cli.tables.aggregation import NONE
 from mate_cli.tasks.pointr import ReadCell, choose
@@ -50,7 +51,7 @@ def _answer_line(record: Mapping[str, Any]) -> str:
     if "operator" in record:
         return f"answer: {', '.join(record['answer']) or 'none'}  ({_made_of(record)})"
     if "probability" in record:
-        return f"answer: {record['answer']}  (probability {record['probability']:.2f})"
+        return f"answer: {record['answer']}  (probability {answer_probability(record):.2f})"
     best = record["cells"][record.get("chosen", 0)]
     place = f"{best['header']}, row {best['row']}"
     if "span" not in best:

