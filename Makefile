@@ -130,7 +130,7 @@ pictures: $(READY) ## redraw docs/pictures from the masks and plans of the model
 costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the formula of mate bench
 	$(VENV)/bin/python docs/costs.py
 
-own-tables: $(READY) ## ask the released model the questions of results/own-tables, and write its answers there
+own-tables: $(READY) ## ask the released models the questions and statements of results/own-tables, and write the answers there
 	$(VENV)/bin/python docs/own_tables.py
 
 GRAPHS := build/graphs

@@ -1,9 +1,9 @@
-"""Ask a model the questions of results/own-tables and write its answers there: `make own-tables`.
+"""Ask a model the questions of results/own-tables, and another its statements: `make own-tables` writes the answers there.
 
-Tables and questions were written by hand, before any model had read them. An answer is right if it is the text, or the
-number, of questions.csv; where a table does not have the answer, only no answer is right.
+Tables, questions and statements were written by hand, before any model had read them. An answer is right if it is the
+text, or the number, of questions.csv; where a table does not have the answer, only no answer is right.
 
-    python docs/own_tables.py [RUN]    # without RUN: the released model
+    python docs/own_tables.py [RUN]    # without RUN: the released models; with it, that run and no statements
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WANTED = 0.9
 
 @dataclass(frozen=True)
 class Answered:
-    """A question of ``kind``, the answer that is right, and the model's with its probability."""
+    """A question or statement of ``kind``, the answer that is right, and the model's with its probability."""
 
     kind: str
     question: str
@@ -45,19 +45,28 @@ class Answered:
 
 def main(words: Sequence[str]) -> None:
     # In full precision, so that the answers are the same on every machine.
-    run = load_run(words[0] if words else None, hardware=HardwareConfig(name="auto", precision="32", micro_batch=1))
-    with (FOLDER / "questions.csv").open(encoding="utf-8", newline="") as file:
-        answered = [_ask(run, row) for row in csv.DictReader(file)]
+    hardware = HardwareConfig(name="auto", precision="32", micro_batch=1)
+    run = load_run(words[0] if words else None, hardware=hardware)
+    answered = [_ask(run, row["question"], row["answer"], row) for row in _rows("questions.csv")]
     threshold = None if run.calibration is None else run.calibration.threshold
     name = Path(words[0]).name if words else released_model()
-    (FOLDER / "README.md").write_text(report(answered, name, threshold), encoding="utf-8")
+    text = report(answered, "questions", name, threshold)
+    if not words:
+        judge = load_run(statements=True, hardware=hardware)
+        judged = [_ask(judge, row["statement"], row["verdict"], row) for row in _rows("statements.csv")]
+        text += "\n" + report(judged, "statements", name)
+    (FOLDER / "README.md").write_text(text, encoding="utf-8")
 
 
-def _ask(run: LoadedRun, row: dict[str, str]) -> Answered:
-    record = run.answer(row["question"], read_table(FOLDER / "tables" / row["table"]))
+def _rows(file: str) -> list[dict[str, str]]:
+    with (FOLDER / file).open(encoding="utf-8", newline="") as rows:
+        return list(csv.DictReader(rows))
+
+
+def _ask(run: LoadedRun, question: str, right: str, row: dict[str, str]) -> Answered:
+    record = run.answer(question, read_table(FOLDER / "tables" / row["table"]))
     answer = ", ".join(map(str, record["answer"])) if isinstance(record["answer"], list) else str(record["answer"])
-    probability = answer_probability(record) or 0.0
-    return Answered(row["kind"], row["question"], row["table"], row["answer"], answer, probability)
+    return Answered(row["kind"], question, row["table"], right, answer, answer_probability(record) or 0.0)
 
 
 def _plain(answer: str) -> str | float:
@@ -88,7 +97,8 @@ def above_threshold(answered: Sequence[Answered], threshold: float) -> str:
     )
 
 
-def report(answered: Sequence[Answered], name: str, threshold: float | None = None) -> str:
+def report(answered: Sequence[Answered], what: str, name: str, threshold: float | None = None) -> str:
+    """Return the answers of a model as Markdown; what: questions or statements."""
     kinds = [*dict.fromkeys(a.kind for a in answered)]
     groups = [*((kind, [a for a in answered if a.kind == kind]) for kind in kinds), ("all", answered)]
     scores = []
@@ -101,16 +111,16 @@ def report(answered: Sequence[Answered], name: str, threshold: float | None = No
         for a in answered
     ]
     return (
-        f"# {len(answered)} questions on {len({a.table for a in answered})} tables of our own\n\n"
-        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Of the questions it is "
+        f"# {len(answered)} {what} on {len({a.table for a in answered})} tables of our own\n\n"
+        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Of the {what} it is "
         f"surest of, {WANTED:.0%} are right for {coverage(answered):.0%} of all."
         + ("" if threshold is None else above_threshold(answered, threshold))
         + "\n\n"
-        + tabulate(scores, ("kind", "questions", "right", "share"), tablefmt="github")
+        + tabulate(scores, ("kind", what, "right", "share"), tablefmt="github")
         + "\n\n"
         + tabulate(
             lines,
-            ("", "kind", "question", "table", "right answer", "the model's", "probability"),
+            ("", "kind", what.removesuffix("s"), "table", "right answer", "the model's", "probability"),
             tablefmt="github",
             floatfmt=".2f",
             disable_numparse=[4, 5],
