@@ -1,4 +1,4 @@
-"""Ask a model the questions of results/own-tables, and another its statements: `make own-tables` writes the answers there.
+"""Ask the models the questions and statements of results/own-tables and write the answers there: `make own-tables`.
 
 Tables, questions and statements were written by hand, before any model had read them. An answer is right if it is the
 text, or the number, of questions.csv; where a table does not have the answer, only no answer is right.
@@ -54,7 +54,7 @@ def main(words: Sequence[str]) -> None:
     if not words:
         judge = load_run(statements=True, hardware=hardware)
         judged = [_ask(judge, row["statement"], row["verdict"], row) for row in _rows("statements.csv")]
-        text += "\n" + report(judged, "statements", name)
+        text += "\n#" + report(judged, "statements", name)
     (FOLDER / "README.md").write_text(text, encoding="utf-8")
 
 
