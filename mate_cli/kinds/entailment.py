@@ -70,12 +70,13 @@ KIND = TaskKind(
             "label2id": {name: label for label, name in enumerate(LABELS)},
         },
     ),
+    next_command='mate predict run={run} table=FILE.csv statement="…"',
     answering=QuestionAnswering(
         record=_answer,
-        confidence=lambda prediction: Confidence(prediction.probability, 1, LABELS[prediction.label], 1.0),
         chosen=lambda prediction: ((), str(prediction.label)),
         is_right=lambda example, prediction, gold: prediction.label == example.label,
         measures=_measures,
+        confidence=lambda prediction: Confidence(prediction.probability, 1, LABELS[prediction.label], 1.0),
     ),
     pools=lambda config: True,
 )

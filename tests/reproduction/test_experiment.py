@@ -50,8 +50,9 @@ def test_every_table_and_figure_of_the_issue_is_there() -> None:
         "queries",
         "after_queries",
         "released",
+        "chains",
     }
-    assert len(list(reproduce_folder().iterdir())) == len(EXPERIMENTS) == 20
+    assert len(list(reproduce_folder().iterdir())) == len(EXPERIMENTS) == 21
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
