@@ -73,12 +73,14 @@ def _show_trust(config: EvaluateConfig, run: EvaluatedRun, predictions: Mapping[
     """Fit a calibration on the predictions, or measure that of the run, if it has one."""
     from mate_cli.inference.calibration import calibration_of
     from mate_cli.inference.trust import calibrated, has_confidence, measured
-    from mate_cli.reporting.calibration import calibration_table, measured_line, threshold_line
+    from mate_cli.reporting.calibration import calibration_table, cells_line, measured_line, threshold_line
 
     if config.calibrate is not None:
         names = [Path(path).resolve().name for path in config.seen or ()]
         calibration = calibrated(run, predictions, config.calibrate, names)
         console.print(calibration_table(calibration))
+        if run.config.task.traits.asked == "question":
+            console.print(cells_line(calibration), highlight=False)
         console.print(threshold_line(calibration), highlight=False)
     elif has_confidence(run):
         known, remarks = calibration_of(run.folder)

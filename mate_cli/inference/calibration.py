@@ -10,21 +10,30 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mate_cli.metrics.calibration import answered, calibration_error, coverage_curve, log_loss, threshold_for
-from mate_cli.metrics.confidence import MAPS, Confidence, Map, read_map
+from mate_cli.metrics.confidence import CELL_MAPS, MAPS, Confidence, Map, read_map
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash, write_json
+from mate_cli.tables.aggregation import NONE
 
 REMEDY = "mate evaluate run=RUN calibrate=0.9"
 _FOLDS = 5
 _FEWEST = 50  # questions of a fit
 _FEWEST_ANSWERS = 20  # above the threshold
+
+
+class JudgedCell(NamedTuple):
+    """A cell that a model chose with this probability, on a table, and whether it belongs to the answer."""
+
+    probability: float
+    right: bool
+    table: str
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,7 @@ class Calibration:
             the held-out questions; None if at none.
         measures: of the held-out questions (``fit_calibration``); in ``measured`` those of other questions, by name
             (``mate_cli.inference.trust``).
+        cells: fitted map of the probability that a chosen cell belongs to the answer; None: too few cells are known.
     """
 
     weights: str
@@ -44,6 +54,13 @@ class Calibration:
     accuracy: float
     threshold: float | None
     measures: dict[str, Any]
+    cells: Map | None = None
+
+    def cell_probabilities(self, plain: Sequence[float]) -> list[float]:
+        """Return the probability that each chosen cell belongs to the answer, from the model's own."""
+        if self.cells is None:
+            return list(plain)
+        return [float(sure) for sure in self.cells.probabilities(_of_cells(plain))]
 
     def probabilities(self, confidences: Sequence[Confidence]) -> NDArray[np.float64]:
         """Return the probability that each answer is right, ``[answers]``."""
@@ -56,7 +73,8 @@ class Calibration:
 
     def write(self, file: Path) -> None:
         plain = {"weights": self.weights, "accuracy": self.accuracy, "threshold": self.threshold}
-        write_json(file, {**plain, "map": self.map.plain(), "measures": self.measures})
+        cells = None if self.cells is None else self.cells.plain()
+        write_json(file, {**plain, "map": self.map.plain(), "cells": cells, "measures": self.measures})
 
 
 def read_calibration(file: Path) -> Calibration:
@@ -70,7 +88,9 @@ def read_calibration(file: Path) -> Calibration:
         threshold, accuracy = plain["threshold"], float(plain["accuracy"])
         if not (threshold is None or 0 <= float(threshold) <= 1):
             raise ValueError(f"threshold {threshold}")
-        return Calibration(str(plain["weights"]), read_map(plain["map"]), accuracy, threshold, dict(plain["measures"]))
+        cells = None if plain.get("cells") is None else read_map(plain["cells"])
+        measures = dict(plain["measures"])
+        return Calibration(str(plain["weights"]), read_map(plain["map"]), accuracy, threshold, measures, cells)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UserError(
@@ -108,6 +128,7 @@ def fit_calibration(
     tables: Sequence[str],
     accuracy: float,
     split: str,
+    cells: Sequence[JudgedCell] = (),
 ) -> Calibration:
     """Fit every map, and keep the one with the least cross-validated log loss.
 
@@ -118,20 +139,13 @@ def fit_calibration(
     Args:
         right: bool ``[answers]``; tables: id of the table of each answer.
         accuracy: wanted share of right answers above the threshold; split: where the questions are from.
+        cells: chosen cells of which it is known whether they belong to the answer; they get a map of their own.
 
     Raises:
         UserError: too few questions or tables, or too few right or wrong answers.
     """
     is_right = np.asarray(right, dtype=bool)
-    folds = _folds(is_right, tables)
-    plain = np.array([confidence.probability for confidence in confidences])
-    by_method = {kind.method: _held_out(kind, confidences, is_right, folds) for kind in MAPS}
-    errors = {
-        name: {"calibration_error": calibration_error(sure, is_right), "log_loss": log_loss(sure, is_right)}
-        for name, sure in {"none": plain, **by_method}.items()
-    }
-    best = min(MAPS, key=lambda kind: errors[kind.method]["log_loss"])
-    sure = by_method[best.method]
+    best, sure, errors = _compared(MAPS, confidences, is_right, tables)
     threshold = threshold_for(sure, is_right, accuracy, _FEWEST_ANSWERS)
     measures = {
         "split": split,
@@ -143,8 +157,40 @@ def fit_calibration(
         "curve": [asdict(point) for point in coverage_curve(sure, is_right)],
         "at_threshold": None if threshold is None else asdict(answered(sure, is_right, threshold)),
     }
+    of_cells, measures["cells"] = _fit_cells(cells)
     fitted = best.fit(confidences, is_right)
-    return Calibration(content_hash([folder.weights_file]), fitted, accuracy, threshold, measures)
+    return Calibration(content_hash([folder.weights_file]), fitted, accuracy, threshold, measures, of_cells)
+
+
+def _compared(
+    maps: Sequence[type[Map]], confidences: Sequence[Confidence], right: NDArray[np.bool_], tables: Sequence[str]
+) -> tuple[type[Map], NDArray[np.float64], dict[str, Any]]:
+    """Return the map with the least cross-validated log loss, its probabilities, and the errors of all and of none."""
+    folds = _folds(right, tables)
+    plain = np.array([confidence.probability for confidence in confidences])
+    by_method = {kind.method: _held_out(kind, confidences, right, folds) for kind in maps}
+    errors = {
+        name: {"calibration_error": calibration_error(sure, right), "log_loss": log_loss(sure, right)}
+        for name, sure in {"none": plain, **by_method}.items()
+    }
+    best = min(maps, key=lambda kind: errors[kind.method]["log_loss"])
+    return best, by_method[best.method], errors
+
+
+def _fit_cells(cells: Sequence[JudgedCell]) -> tuple[Map | None, dict[str, Any] | None]:
+    """Return the map of the cells and its measures; None for both where there are too few of them for a fit."""
+    right = np.array([cell.right for cell in cells], dtype=bool)
+    confidences, tables = _of_cells([cell.probability for cell in cells]), [cell.table for cell in cells]
+    try:
+        best, _, errors = _compared(CELL_MAPS, confidences, right, tables)
+    except UserError:
+        return None, None
+    measures = {"cells": len(right), "right": float(right.mean()), "methods": errors}
+    return best.fit(confidences, right), measures
+
+
+def _of_cells(plain: Sequence[float]) -> list[Confidence]:
+    return [Confidence(sure, 1, NONE.name, 1.0) for sure in plain]
 
 
 def _folds(right: NDArray[np.bool_], tables: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

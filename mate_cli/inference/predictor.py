@@ -189,4 +189,6 @@ class Answerer(Predictor):
         if self.calibration is None or answering.confidence is None:
             return record
         (sure,) = self.calibration.probabilities([answering.confidence(prediction)])
-        return record | {"answer_probability": round(float(sure), 6)}
+        of_cells = self.calibration.cell_probabilities([cell["probability"] for cell in record["cells"]])
+        cells = [cell | {"probability": round(p, 6)} for cell, p in zip(record["cells"], of_cells, strict=True)]
+        return record | {"answer_probability": round(float(sure), 6), "cells": cells}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.source import AnswerlessSource, DataSource, PartSource, SplitSource
-from mate_cli.inference.calibration import REMEDY, Calibration, calibration_of, fit_calibration
+from mate_cli.inference.calibration import REMEDY, Calibration, JudgedCell, calibration_of, fit_calibration
 from mate_cli.inference.evaluate import EvaluatedRun
 from mate_cli.kinds.registry import kind_of
 from mate_cli.metrics.calibration import answered, calibration_error
@@ -32,11 +32,13 @@ class JudgedAnswers:
 
     Attributes:
         right: bool ``[answers]``, by the official measure of the task; tables: id of the table of each.
+        cells: their cells, where it is known whether they belong to the answer.
     """
 
     confidences: list[Confidence]
     right: NDArray[np.bool_]
     tables: list[str]
+    cells: list[JudgedCell]
 
 
 def has_confidence(run: EvaluatedRun) -> bool:
@@ -66,7 +68,13 @@ def judged(run: EvaluatedRun, predictions: Mapping[str, Any]) -> JudgedAnswers:
     gold = gold_values([e for e in asked if e.answers is not None], read_tagged(run.data_dir / TAGGED))
     right = [answering.is_right(e, predictions[e.id], gold.get(e.id, ())) for e in asked]
     confidences = [answering.confidence(predictions[e.id]) for e in asked]
-    return JudgedAnswers(confidences, np.array(right, dtype=bool), [e.table.id for e in asked])
+    cells = [
+        JudgedCell(sure, is_right, e.table.id)
+        for e in asked
+        if answering.judged_cells is not None
+        for sure, is_right in answering.judged_cells(e, predictions[e.id])
+    ]
+    return JudgedAnswers(confidences, np.array(right, dtype=bool), [e.table.id for e in asked], cells)
 
 
 def held_out_tables(folder: RunFolder, trained: TrainConfig, whole: DataSource) -> SplitSource:
@@ -95,7 +103,9 @@ def calibrated(
         UserError: as ``fit_calibration``.
     """
     answers = judged(run, predictions)
-    calibration = fit_calibration(run.folder, answers.confidences, answers.right, answers.tables, accuracy, run.split)
+    calibration = fit_calibration(
+        run.folder, answers.confidences, answers.right, answers.tables, accuracy, run.split, answers.cells
+    )
     calibration = replace(calibration, measures={**calibration.measures, "seen": list(seen)})
     calibration.write(run.folder.calibration_file)
     return calibration

@@ -96,6 +96,8 @@ class QuestionAnswering:
         measures: judge ``(examples, records, gold values)``, where records are the lines of ``predictions-*.jsonl`` by
             question id; None: ``mate analyze`` cannot judge them, or knows them as ranked cells.
         confidence: from a prediction to what the model says about it; None: it cannot be calibrated.
+        judged_cells: from ``(example, prediction)`` to the probability of each chosen cell and whether it belongs to
+            the answer; empty where that is not known; None: its answers are not made of cells.
     """
 
     record: Callable[[str, Table, Any, int], dict[str, Any]]
@@ -103,6 +105,7 @@ class QuestionAnswering:
     is_right: Callable[[Example, Any, Sequence[Value]], bool]
     measures: Callable[[Sequence[Example], Mapping[str, Any], Mapping[str, Sequence[Value]]], Judgement] | None = None
     confidence: Callable[[Any], Confidence] | None = None
+    judged_cells: Callable[[Example, Any], list[tuple[float, bool]]] | None = None
 
 
 @dataclass(frozen=True)

@@ -221,6 +221,14 @@ def _confidence(prediction: TableAnswer) -> Confidence:
     return Confidence(least, len(prediction.cells), prediction.aggregation, prediction.aggregation_probability)
 
 
+def _judged_cells(example: Example, prediction: TableAnswer) -> list[tuple[float, bool]]:
+    """The cells of answers are known where cells are the answer, or where the operator on them is known too."""
+    if not example.candidates or (example.operator is None and prediction.aggregation != NONE.name):
+        return []
+    gold = set(example.candidates)
+    return [(sure, cell in gold) for sure, cell in zip(prediction.probabilities, prediction.cells, strict=True)]
+
+
 def _is_right(example: Example, prediction: TableAnswer, gold: Sequence[Value]) -> bool:
     if _answers_in_cells(example):
         return set(prediction.cells) == set(example.candidates)
@@ -265,6 +273,7 @@ KIND = TaskKind(
         is_right=_is_right,
         measures=_measures,
         confidence=_confidence,
+        judged_cells=_judged_cells,
     ),
     pools=lambda config: config.num_aggregation_labels > 0,
 )

@@ -130,6 +130,9 @@ class Logistic(Map):
         return _sigmoid(_parts(confidences) @ np.array([self.cell, self.operator, self.cells]) + constants)
 
 
+CELL_MAPS: tuple[type[Map], ...] = (Temperature, Isotonic)
+"""Those that need no more than a probability."""
+
 MAPS: tuple[type[Map], ...] = (Temperature, Isotonic, Logistic)
 
 

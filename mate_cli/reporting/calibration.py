@@ -34,6 +34,15 @@ def threshold_line(calibration: Calibration) -> str:
     )
 
 
+def cells_line(calibration: Calibration) -> str:
+    """The calibration error of the chosen cells without and with the map, or why they have none."""
+    if calibration.cells is None:
+        return "cells: too few of the answers' cells are known; their probabilities stay the model's"
+    methods = calibration.measures["cells"]["methods"]
+    before, after = (methods[name]["calibration_error"] for name in ("none", calibration.cells.method))
+    return f"cells: calibration error {before:.3f} without, {after:.3f} with a map of their own"
+
+
 def at_threshold(calibration: Calibration) -> Answered:
     """What the threshold left of the questions of the fit."""
     return Answered(**calibration.measures["at_threshold"])

@@ -17,7 +17,7 @@ from mate_cli.cli.main import main
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.task import TaskConfig
 from mate_cli.config.train import TrainConfig
-from mate_cli.inference.calibration import calibration_of, fit_calibration, read_calibration
+from mate_cli.inference.calibration import JudgedCell, calibration_of, fit_calibration, read_calibration
 from mate_cli.inference.caveats import withheld
 from mate_cli.inference.predictor import Predictor
 from mate_cli.inference.trust import check_confidence
@@ -103,6 +103,27 @@ def test_the_fit_is_that_of_the_answers(fitted):
     assert written["measures"]["methods"]["none"]["calibration_error"] == pytest.approx(
         (48 * (0.97 - 0.75) + 24 * 0.6) / 72, abs=1e-6
     )
+
+
+def test_cells_have_a_map_of_their_own(fitted, mate, run, capsys):
+    """Of the cells with 0.97 three of four are the answer's, of those with 0.6 none."""
+    shown, cells = fitted[1], json.loads((run / "calibration.json").read_text())["measures"]["cells"]
+    assert (cells["cells"], cells["right"]) == (72, 0.5)
+    before = (48 * (0.97 - 0.75) + 24 * 0.6) / 72
+    assert cells["methods"]["none"]["calibration_error"] == pytest.approx(before, abs=1e-6)
+    assert f"cells: calibration error {before:.3f} without, " in shown
+    calibration, _ = calibration_of(RunFolder(run))
+    assert calibration.cell_probabilities([0.6, 0.97]) == pytest.approx([0.0, 0.75], abs=0.05)
+    marked = json.loads(ask(mate, capsys, run, "output=json").out)["cells"]
+    assert [cell["probability"] for cell in marked] == pytest.approx([0.75, 0.75], abs=0.05)
+
+
+@pytest.mark.parametrize(("cells", "right"), [(0, []), (40, [True] * 20 + [False] * 20), (80, [True] * 80)])
+def test_too_few_known_cells_keep_the_model_s_probabilities(run, cells, right):
+    judged = [JudgedCell(0.9, is_right, f"t{k % 10}") for k, is_right in zip(range(cells), right, strict=True)]
+    calibration = fit_calibration(RunFolder(run), *made(), accuracy=0.5, split="dev", cells=judged)
+    assert (calibration.cells, calibration.measures["cells"]) == (None, None)
+    assert calibration.cell_probabilities([0.9, 0.2]) == [0.9, 0.2]
 
 
 def test_an_answer_shows_its_probability_and_none_below_the_threshold(mate, run, capsys):
