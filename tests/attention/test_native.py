@@ -57,7 +57,7 @@ def drawn(batch, pattern, rate):
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1])
-@pytest.mark.parametrize("head_dim", [5, 16, 40, 128])
+@pytest.mark.parametrize("head_dim", [5, 16, 32, 40, 64, 128])
 def test_heads_of_any_width(batch, head_dim, rate):
     pattern = Pattern((HeadGroup("row", 2), HeadGroup("full", 1), HeadGroup("column", 1)))
     results = (run(batch, pattern, backend, head_dim, rate=rate) for backend in ("native", "eager"))
