@@ -197,7 +197,12 @@ def _fit(setup: TrainingSetup, console: Console) -> None:
     setup.folder.set_status("running", **_facts(setup))
     try:
         trainer = _trainer(setup, console)
-        trainer.fit(setup.module, setup.data, ckpt_path=checkpoint, weights_only=True)
+        try:
+            trainer.fit(setup.module, setup.data, ckpt_path=checkpoint, weights_only=True)
+        finally:
+            # After an error in a validation Lightning leaves the loader of training open. Its workers ignore SIGTERM,
+            # and the exit would wait for them for ever.
+            trainer.fit_loop.teardown()
         if setup.steps % setup.validate_every:
             trainer.validate(setup.module, setup.data, verbose=False)
     except TrainingInterrupted as stop:
