@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from mate_cli.attention.dropout import Dropout, attend_dropping, split_heads
 from mate_cli.attention.kernel import at_least_float, kernel_precision
@@ -45,6 +46,7 @@ class _RaggedAttention(torch.autograd.Function):
         return output
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         qkv, output, *log_sums = ctx.saved_tensors
         grad_output = gradients[0].contiguous()

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from mate_cli.attention.pattern import Kind, Pattern, split_groups
 from mate_cli.attention.plan import Layout, Plan, run_lengths, run_starts, sort_by_line
@@ -85,6 +86,7 @@ class _VarlenAttention(torch.autograd.Function):
         return output.flatten(1)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         rows, output, *log_sums = ctx.saved_tensors
         grad_output = gradients[0].unflatten(1, output.shape[1:])

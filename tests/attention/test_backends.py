@@ -134,13 +134,17 @@ def test_backends_by_line_refuse_one_mask_for_all_heads(backend):
 
 
 @pytest.mark.parametrize("pattern", [*PATTERNS.values(), ROW_OR_COLUMN], ids=[*PATTERNS, "row or column"])
-def test_flex_attention_itself(pattern, monkeypatch):
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_flex_attention_itself(pattern, rate, monkeypatch):
     """The library's own function, which has no backward pass without a GPU."""
     monkeypatch.setattr(flex, "kernel", FLEX_KERNEL)
     rng = np.random.default_rng(2)
     batch = layout([document(9, True, 30, 5, rng), document(150, True, 3, 3, rng)], [3, 1])
     qkv = torch.randn(len(batch.document), 3 * pattern.heads * 16)
-    expected, got = (attend(qkv, build_plan(batch, pattern.kinds, name), pattern) for name in ("eager", "flex"))
+    dropout = drawn(pattern, len(qkv), rate) if rate else None
+    expected, got = (
+        attend(qkv, build_plan(batch, pattern.kinds, name), pattern, dropout) for name in ("eager", "flex")
+    )
     torch.testing.assert_close(got, expected, rtol=0, atol=1e-5)
 
 
@@ -219,6 +223,18 @@ def test_plans_travel_between_processes(backend):
     assert torch.equal(attend(qkv, sent, pattern), attend(qkv, plan, pattern))
 
 
+@pytest.mark.parametrize("backend", [*NATIVE, "ragged", MERGED, "varlen"])
+def test_second_derivatives_are_refused(backend):
+    """These have their own backward pass, whose derivative would lack the part through the saved softmax."""
+    batch = layout([document(3, True, 5, 4, np.random.default_rng(6))], [1])
+    pattern = PATTERNS["1:1"]
+    qkv = torch.randn(len(batch.document), 3 * pattern.heads * HEAD_DIM, dtype=torch.float64).requires_grad_()
+    output = attend(qkv, plan_of(batch, pattern.kinds, backend), pattern)
+    (gradient,) = torch.autograd.grad(output.square().sum(), qkv, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        (output.sum() + gradient.square().sum()).backward()
+
+
 DROPPING = [name for name in EXACT if name == MERGED or BACKENDS[name].has_dropout]
 
 
@@ -275,15 +291,17 @@ def test_auto_takes_ragged_for_large_tables(kinds, rows, backend):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "rows", "low_precision", "backend"),
+    ("kinds", "rows", "low_precision", "dropout", "backend"),
     [
-        (("row", "column"), 20, True, "dense"),
-        (("row", "column"), 200, True, "varlen"),
-        (("row", "column"), 200, False, "flex"),
-        (("row_or_column",), 200, True, "flex"),
-        (("full",), 200, True, "dense"),
+        (("row", "column"), 20, True, False, "dense"),
+        (("row", "column"), 200, True, False, "varlen"),
+        (("row", "column"), 200, True, True, "flex"),
+        (("row", "column"), 200, False, False, "flex"),
+        (("row_or_column",), 200, True, False, "flex"),
+        (("full",), 200, True, False, "dense"),
     ],
 )
-def test_auto_on_cuda(kinds, rows, low_precision, backend):
+def test_auto_on_cuda(kinds, rows, low_precision, dropout, backend):
     batch = layout([document(20, True, rows, 6, np.random.default_rng(0))], [0])
-    assert PatternPlanner(kinds, device="cuda", low_precision=low_precision)(batch).backend == backend
+    planner = PatternPlanner(kinds, device="cuda", low_precision=low_precision, dropout=dropout)
+    assert planner(batch).backend == backend

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from mate_cli.attention.counting import is_counting
 from mate_cli.attention.dropout import Dropout
@@ -56,6 +57,7 @@ class _NativeAttention(torch.autograd.Function):
         return output
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         qkv, output, log_sums = ctx.saved_tensors
         grad, sums = torch.empty_like(qkv), log_sums.new_empty(ctx.kernel.sums)
