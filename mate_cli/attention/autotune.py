@@ -19,6 +19,7 @@ from mate_cli.attention.pattern import Pattern
 from mate_cli.attention.plan import Layout, Plan
 from mate_cli.system.files import write_json
 from mate_cli.system.processor import processor_name
+from mate_cli.system.products import processor_instructions
 
 _ROUNDS = 5
 
@@ -113,7 +114,7 @@ def _key(trial: Trial) -> str:
 def _device_name(device: str) -> str:
     if device == "cuda":
         return torch.cuda.get_device_name()
-    return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
+    return f"{processor_name()}, {processor_instructions()}, {torch.get_num_threads()} threads"
 
 
 def _read(memory: Path) -> dict[str, str]:

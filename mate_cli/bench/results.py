@@ -27,6 +27,7 @@ from mate_cli.runs.provenance import environment
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import hold, remove_leftovers, write_json
 from mate_cli.system.processor import processor_name
+from mate_cli.system.products import processor_instructions
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -142,5 +143,5 @@ def device_facts(device: str) -> dict[str, Any]:
         "device": device,
         "threads": torch.get_num_threads(),
         "cpu": processor_name(),
-        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "instructions": processor_instructions(),
     } | ({"gpu": torch.cuda.get_device_name()} if device == "cuda" else {})

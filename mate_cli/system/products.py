@@ -7,9 +7,12 @@ from functools import cache
 
 import torch
 
+from mate_cli.system.processor import processor_flags
+
 # Of a layer of MiniLM, for a packed batch.
 _ROWS, _DEPTH, _COLUMNS = 2048, 384, 1536
 _SECONDS, _ROUNDS = 0.03, 3
+_BF16 = ("avx512_bf16", "amx_bf16")
 
 
 @cache
@@ -18,6 +21,15 @@ def product_rate(dtype: torch.dtype) -> float:
     left, right = torch.randn(_ROWS, _DEPTH).to(dtype), torch.randn(_DEPTH, _COLUMNS).to(dtype)
     left @ right  # packs and starts threads
     return max(_rate(left, right) for _ in range(_ROUNDS))
+
+
+def processor_instructions() -> str:
+    """Return the vector instructions that PyTorch uses, and those for products in bf16; for keys and reports.
+
+    Virtual processors often have a name that says neither.
+    """
+    flags = processor_flags()
+    return ", ".join([torch.backends.cpu.get_cpu_capability(), *(name for name in _BF16 if name in flags)])
 
 
 def has_bf16_instructions() -> bool:

@@ -9,6 +9,7 @@ import torch
 from mate_cli.attention import BACKENDS, HeadGroup, Pattern, full_pattern, mate_pattern
 from mate_cli.attention import autotune as tuning
 from mate_cli.attention.autotune import Trial, autotune, candidates, measure
+from mate_cli.system import products
 from tests.attention.layouts import document, layout
 from tests.compilers import NATIVE
 
@@ -100,8 +101,21 @@ def test_a_trial_with_dropout_is_remembered_apart(batch, trials, tmp_path):
     assert len(trials) == 2
 
 
-def test_another_processor_has_another_answer(batch, trials, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "function", "answer"),
+    [
+        (tuning, "processor_name", "another processor"),
+        (torch.backends.cpu, "get_cpu_capability", "AVX1024"),
+        (products, "processor_flags", {"amx_bf16"}),
+        (products, "processor_flags", {"avx512_bf16"}),
+    ],
+    ids=str,
+)
+def test_another_processor_has_another_answer(batch, trials, tmp_path, monkeypatch, module, function, answer):
+    """The names of virtual processors tell little of their instructions."""
+    monkeypatch.setattr(products, "processor_flags", lambda: {"avx2", "amx_bf16", "avx512_bf16"})
     choose(batch, tmp_path / "autotune.json")
-    monkeypatch.setattr(tuning, "processor_name", lambda: "another processor")
+    monkeypatch.setattr(module, function, lambda: answer)
+    choose(batch, tmp_path / "autotune.json")
     choose(batch, tmp_path / "autotune.json")
     assert len(trials) == 2
