@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from mate_cli.bench import contenders as contenders_module
 from mate_cli.bench.contenders import REFERENCES, Model, contender, contenders
 from mate_cli.bench.point import Point, suite_points
 from mate_cli.bench.run import resolve_device, with_names
@@ -71,6 +72,17 @@ def test_attention_dropout_changes_each_pass_and_nothing_else_does(name: str, dr
     work = make_work(contender(name), replace(POINT, dropout=dropout))
     passes = [work.encoder(work.inputs.states, work.inputs.argument) for _ in range(2)]
     assert torch.equal(*passes) == (dropout == 0)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_the_planner_is_told_precision_and_dropout(dtype: str, dropout: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They decide the backend on a GPU, as in training."""
+    told = []
+    real = contenders_module.make_planner
+    monkeypatch.setattr(contenders_module, "make_planner", lambda *words: told.append(words) or real(*words))
+    make_work(contender("mate"), replace(POINT, dtype=dtype, dropout=dropout))
+    assert [words[-2:] for words in told] == [(dtype == "bf16", dropout > 0)]
 
 
 def test_hugging_face_is_given_the_padding_that_others_drop() -> None:

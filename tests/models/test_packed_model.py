@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from mate_cli.attention import Layout, build_plan
+from mate_cli.models import model as model_module
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.dropout import FeatureDropout
 from mate_cli.models.embeddings import Embeddings, reset_positions
@@ -53,6 +54,29 @@ def test_the_backends_agree_through_the_whole_model(small_config, padded_tables,
         torch.testing.assert_close(other_logits, logits, atol=1e-10, rtol=1e-10)
         for name, grad in grads.items():
             torch.testing.assert_close(other_grads[name], grad, atol=1e-10, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "autocast", "training", "rate", "low_precision", "dropout"),
+    [
+        (torch.float32, False, False, 0.1, False, False),
+        (torch.float32, True, False, 0.1, True, False),
+        (torch.bfloat16, False, False, 0.1, True, False),
+        (torch.float32, False, True, 0.1, False, True),
+        (torch.float32, False, True, 0.0, False, False),
+    ],
+)
+def test_the_planner_is_told_precision_and_dropout(
+    small_config, padded_tables, monkeypatch, dtype, autocast, training, rate, low_precision, dropout
+):
+    """They decide the backend on a GPU."""
+    told = []
+    real = model_module.make_planner
+    monkeypatch.setattr(model_module, "make_planner", lambda *words, **keys: told.append(keys) or real(*words, **keys))
+    model = MateModel(small_config(attention_probs_dropout_prob=rate)).to(dtype).train(training)
+    with torch.autocast("cpu", enabled=autocast):
+        model(**padded_tables)
+    assert told == [{"low_precision": low_precision, "dropout": dropout}]
 
 
 @pytest.mark.parametrize("head", ["cells", "spans"])
