@@ -99,11 +99,20 @@ def goal_lines(goals: list[dict[str, Any]]) -> Iterator[str]:
         limits = {"at least": goal["low"], "at most": goal["high"]}
         asked = " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)
         yield (
-            f"- {goal['state']}: {goal['model']}, {goal['value']}, {series_name(goal['series'])}{lengths}: "
-            f"{goal['found']:.3g} ({asked})"
+            f"- {goal['state']}: {goal['model']}, {goal['value']}{_divisor(goal)}, "
+            f"{series_name(goal['series'])}{lengths}: {goal['found']:.3g} ({asked})"
         )
     if missing := len(goals) - len(measured):
-        yield f"- not measured: {missing} of {len(goals)} goals (mate bench suite=acceptance measures all)"
+        suites = "suite=acceptance and suite=training of mate bench measure all"
+        yield f"- not measured: {missing} of {len(goals)} goals ({suites})"
+
+
+def _divisor(goal: dict[str, Any]) -> str:
+    """What the value of a goal is divided by: another model's, or that of another series."""
+    if not goal.get("over"):
+        return ""
+    series, model = goal["over"]
+    return f" / that of {model if model != goal['model'] else f'({series_name(series)})'}"
 
 
 _COLUMNS: dict[str, Callable[[Record], str]] = {

@@ -103,7 +103,7 @@ def states(records: list[dict[str, Any]], value: str, model: str = "mate") -> li
 
 def test_without_measurements_no_goal_is_judged() -> None:
     assert {goal["state"] for goal in judged([])} == {"not measured"}
-    assert len(judged([])) == len(GOALS) == 18
+    assert len(judged([])) == len(GOALS) == 29
 
 
 def test_a_goal_is_met_or_not() -> None:
@@ -119,7 +119,24 @@ def test_goals_are_told_with_what_was_found_and_wanted() -> None:
     assert list(goal_lines(goals)) == [
         "- not met: mate, time / limit, base, forward, fp32, grid, batch 1 at 2048: 1.3 (at most 1.07)",
         "- met: mate, times as fast as hf_tapas, base, forward, fp32, grid, batch 1 at 2048: 3.04 (at least 2.7)",
-        "- not measured: 16 of 18 goals (mate bench suite=acceptance measures all)",
+        "- not measured: 27 of 29 goals (suite=acceptance and suite=training of mate bench measure all)",
+    ]
+
+
+def test_a_goal_over_another_model_or_series_divides_by_it() -> None:
+    question = {"layout": "column", "question": 190, "mode": "training"}
+    records = [
+        record("mate", 1024, 0.1, **question, seconds={"median": 0.3}, peak_bytes=90),
+        record("mate@dense", 1024, 0.1, **question, seconds={"median": 0.2}),
+        record("mate", 2048, 0.1, mode="training", time_over_limit={"median": 1.05}),
+        record("mate", 2048, 0.1, mode="training", dropout=0.1, time_over_limit={"median": 1.155}),
+    ]
+    lines = [line for line in goal_lines(judged(records)) if "that of" in line]
+    assert lines == [
+        "- not met: mate, time / that of mate@dense, base, training, fp32, column_question_190, "
+        "batch 1 at 1024: 1.5 (at most 1.2)",
+        "- met: mate, time / limit / that of (base, training, fp32, grid, batch 1), base, "
+        "training_dropout_0.1, fp32, grid, batch 1 at 2048: 1.1 (at most 1.15)",
     ]
 
 

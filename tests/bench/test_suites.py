@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 
-from mate_cli.bench.goals import GOALS
-from mate_cli.bench.point import suite_points
+from mate_cli.bench.findings import Series
+from mate_cli.bench.goals import GOALS, Goal
+from mate_cli.bench.point import Measures, Point, suite_points
 from mate_cli.bench.run import with_names
 from mate_cli.cli.diagnosis import register_schemas, typed
 from mate_cli.config.bench import BenchConfig
@@ -49,11 +50,17 @@ def test_every_suite_starts_with_a_line_that_says_what_it_costs(option: Any) -> 
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=str)
-def test_the_acceptance_suite_measures_what_each_goal_is_about(goal: Any) -> None:
-    wanted = suite_points(suite("acceptance"), "cpu")
-    points = [point for point in wanted if point.series == goal.series]
+def test_a_suite_measures_what_each_goal_is_about(goal: Any) -> None:
+    """With what its value is divided by, in the same bench."""
+    parts = [(goal.series, goal.model), *([goal.over] if goal.over else [])]
+    suites = [suite_points(suite(name), "cpu") for name in ("acceptance", "training")]
+    assert any(all(measures_curve(wanted, goal, *part) for part in parts) for wanted in suites)
+
+
+def measures_curve(wanted: dict[Point, Measures], goal: Goal, series: Series, model: str) -> bool:
+    points = [point for point in wanted if point.series == series]
     measure = next(
         name for word, name in (("memory", "memory"), ("FLOPs", "flops"), ("", "speed")) if word in goal.value
     )
-    lengths = {point.length for point in points if goal.model in wanted[point].get(measure, [])}
-    assert lengths >= set(goal.lengths or (2048, 4096, 8192, 16384))
+    lengths = {point.length for point in points if model in wanted[point].get(measure, [])}
+    return lengths >= set(goal.lengths or (2048, 4096, 8192, 16384))
