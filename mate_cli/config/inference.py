@@ -186,7 +186,9 @@ class PredictConfig:
         reads="file",
     )
     to: str = key(
-        "answers.jsonl", "questions: file for the answers, one JSON record a line; goes on with it", text=True
+        "answers.jsonl",
+        "questions: file for the answers, a table (.csv, .tsv) or one JSON record a line; goes on with it",
+        text=True,
     )
     max_tokens: int | None = key(
         None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=16

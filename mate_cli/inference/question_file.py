@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference.answer_file import answer_form, as_text
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.predictor import Answerer
 from mate_cli.system.errors import UserError, disk_reason
+from mate_cli.system.files import content_hash
 
 _BATCH = 64
 
@@ -36,21 +38,33 @@ class QuestionFile:
     top: int
     threshold: float | None
 
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What decides the answers beside questions and tables; the hash is of weights and calibration."""
+        folder = self.answerer.folder
+        return {
+            "threshold": self.threshold,
+            "top": self.top,
+            "max_tokens": self.answerer.options.max_tokens,
+            "model_hash": content_hash([folder.weights_file, folder.calibration_file])[:12],
+        }
+
     def answer(self, questions: Sequence[str], to: Path, console: Console) -> int:
-        """Append to ``to`` the records of the questions that it lacks, a line each; return how many it had.
+        """Append to ``to`` the records of the questions that it lacks; return how many it had.
 
         Raises:
             UserError: a table does not fit or is not found, ``to`` has other records, or cannot be written.
         """
         self.asked.search(questions)
+        form = answer_form(to, (*self.facts, *self.settings))
         try:
             had = self._kept(questions, to)
             with Progress(console=console, transient=True) as progress:
                 task = progress.add_task("questions", total=len(questions), completed=had)
                 for start in range(had, len(questions), _BATCH):
                     records = list(self._records(questions[start : start + _BATCH]))
-                    with to.open("a", encoding="utf-8") as file:
-                        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+                    with to.open("a", encoding="utf-8", newline="") as file:
+                        file.write(form.text(records, is_first=file.tell() == 0))
                     progress.advance(task, len(records))
         except OSError as error:
             raise UserError(f"to={to}: cannot be written ({disk_reason(error)}); name another file") from error
@@ -61,26 +75,37 @@ class QuestionFile:
         for question, record in zip(questions, self.answerer.records(examples, self.top), strict=True):
             warnings = [*self.asked.remarks(question), *self.answerer.remarks, *caveats(self.trained, record)]
             facts = {"question": question, **self.asked.facts(question), **self.facts, "warnings": warnings}
-            yield withheld(record, self.threshold) | facts
+            yield withheld(record, self.threshold) | facts | self.settings
 
     def _kept(self, questions: Sequence[str], to: Path) -> int:
-        """Count the records of an earlier run, and cut off the half line that a kill may have left."""
+        """Count the records of an earlier run, and cut off the part of one that a kill may have left."""
         if not to.exists():
             return 0
         content = to.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
         try:
-            records = [json.loads(line) for line in whole.decode().split("\n")[:-1]]
-            asked = [{name: record.get(name) for name in ("question", "table", *self.facts)} for record in records]
-        except (ValueError, AttributeError):
-            asked = [{}]
-        expected = [
-            {"question": question, "table": self.asked.table_id(question), **self.facts}
-            for question in questions[: len(asked)]
-        ]
-        if asked != expected:
-            raise UserError(f"to={to} holds something else than answers to these questions; name another file")
-        if len(whole) < len(content):
+            records, size = answer_form(to, (*self.facts, *self.settings)).records(content)
+        except ValueError:
+            records, size = [{}], 0
+        self._check(records, questions, to)
+        if size < len(content):
             with to.open("r+b") as file:
-                file.truncate(len(whole))
-        return len(asked)
+                file.truncate(size)
+        return len(records)
+
+    def _check(self, records: Sequence[Mapping[str, Any]], questions: Sequence[str], to: Path) -> None:
+        """Check that records are of these questions, and made with these settings.
+
+        Raises:
+            UserError: they are not.
+        """
+        asked = [{"question": question, "table": self.asked.table_id(question), **self.facts} for question in questions]
+        if len(records) > len(asked) or any(map(_differing, records, asked)):
+            raise UserError(f"to={to} holds something else than answers to these questions; name another file")
+        if other := [name for record in records for name in _differing(record, self.settings)]:
+            raise UserError(
+                f"to={to} has answers made with another {' and '.join(dict.fromkeys(other))}; name another file"
+            )
+
+
+def _differing(record: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+    return [name for name, value in expected.items() if as_text(record.get(name)) != as_text(value)]

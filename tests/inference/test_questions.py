@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from mate_cli.inference import question_file
+from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.user_questions import read_questions
 from tests.training.conftest import TINY, train_once
@@ -46,6 +50,9 @@ def test_answers_are_those_of_single_questions(ask, capsys, monkeypatch):
         assert ask(f"question={question}", "output=json") == 0
         single = json.loads(capsys.readouterr().out)
         assert record.pop("run").endswith("first")
+        assert {name: record.pop(name) for name in ("threshold", "top")} == {"threshold": None, "top": 5}
+        assert record.pop("max_tokens") > 0
+        assert len(record.pop("model_hash")) == 12
         for cells in (record, single):
             cells["cells"] = [(cell["row"], cell["column"], round(cell["probability"], 4)) for cell in cells["cells"]]
         assert record == single
@@ -60,11 +67,84 @@ def test_a_second_run_goes_on_where_the_first_was_killed(ask, capsys):
     assert ask("questions=asked.txt") == 0
     assert "3 answers, 1 of them from an earlier run" in capsys.readouterr().out
     assert Path("answers.jsonl").read_text() == whole
-    for other in ("no record\n", first.replace("Birch?", "Alder?"), first.replace("first", "other"), "3\n"):
+    others = (
+        "no record\n",
+        first.replace("Birch?", "Alder?"),
+        first.replace("first", "other"),
+        "3\n",
+        "my notes",
+        '{"a": 1',
+    )
+    for other in others:
         Path("answers.jsonl").write_text(other)
         assert ask("questions=asked.txt") == 2
         assert "something else than answers to these questions" in capsys.readouterr().err
         assert Path("answers.jsonl").read_text() == other
+
+
+def test_answers_made_with_other_settings_are_refused(ask, trained, tmp_path, capsys):
+    """Also those of a run that was trained again at the same place, and of one that was calibrated since."""
+    run = shutil.copytree(trained, tmp_path / "again")
+    for to in ("answers.jsonl", "answers.csv"):
+        words = ("questions=asked.txt", f"run={run}", f"to={to}")
+        assert ask(*words) == 0
+        before = Path(to).read_bytes()
+        for word, name in (("threshold=0.7", "threshold"), ("top=2", "top"), ("max_tokens=64", "max_tokens")):
+            assert ask(*words, word) == 2
+            assert f"to={to} has answers made with another {name}; name another file" in capsys.readouterr().err
+        assert ask(*words, "top=2", "threshold=0.7") == 2
+        assert "made with another threshold and top;" in capsys.readouterr().err
+        weights = RunFolder(run).weights_file
+        content = weights.read_bytes()
+        weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        assert ask(*words) == 2
+        assert "made with another model_hash;" in capsys.readouterr().err
+        weights.write_bytes(content)
+        assert Path(to).read_bytes() == before
+        assert ask(*words) == 0
+
+
+@pytest.mark.parametrize(("name", "separator"), [("answers.csv", ","), ("answers.TSV", "\t")])
+def test_answers_as_a_table_go_on_at_every_cut(name, separator, ask, monkeypatch, capsys):
+    monkeypatch.setattr(question_file, "_BATCH", 2)
+    table = 'city,mayor\n"Al, ""der""\nand on",Ann Lee\nBirch,Bob\n'
+    Path("towns.csv").write_text(table)
+    Path("asked.jsonl").write_text("".join(json.dumps({"question": f'a\n"{text}"'}) + "\n" for text in ASKED))
+    words = ("questions=asked.jsonl", f"to={name}", "threshold=0.99")
+    assert ask("questions=asked.jsonl") == 0
+    assert ask(*words) == 0
+    whole = Path(name).read_bytes()
+    rows = list(csv.DictReader(io.StringIO(whole.decode(), newline=""), delimiter=separator))
+    for row, record in zip(rows, written(), strict=True):
+        assert row["question"] == record["question"]
+        assert row["best_guess"] == record["answer"]
+        assert row["answer"] == ""
+        assert 0 < float(row["answer_probability"]) < 0.99
+        assert row["warnings"] == " | ".join(record["warnings"])
+        assert (row["threshold"], row["top"], row["run"]) == ("0.99", "5", record["run"])
+    for cut in (
+        0,
+        9,
+        whole.index(b"\n") + 1,
+        whole.index(ASKED[0].encode()),
+        whole.index(ASKED[1].encode()),
+        len(whole) - 1,
+    ):
+        Path(name).write_bytes(whole[:cut])
+        assert ask(*words) == 0
+        assert Path(name).read_bytes() == whole
+    for other in (
+        b"city,mayor\nAlder,Ann Lee\n",
+        b"city,mayor",
+        b'"',
+        whole[:-2] + separator.encode() + b"\r\n",
+        b'a"b"c\n',
+        whole[:70] + b'\n"x"y\n',
+    ):
+        Path(name).write_bytes(other)
+        assert ask(*words) == 2
+        assert "something else than answers to these questions" in capsys.readouterr().err
+        assert Path(name).read_bytes() == other
 
 
 @pytest.mark.parametrize(
@@ -72,6 +152,8 @@ def test_a_second_run_goes_on_where_the_first_was_killed(ask, capsys):
     [
         ("asked.txt", "a\u2028b?\n\n c?\n"),
         ("asked.csv", "number,question\n1,a\u2028b?\n2,c?\n"),
+        ("asked.csv", "number;question\n1;a\u2028b?\n2;c?\n"),
+        ("asked.csv", 'a,"question"\r\n1,a\u2028b?\r\n2,c?\r\n'),
         ("asked.tsv", "question\tnumber\na\u2028b?\t1\nc?\t2\n"),
         ("asked.jsonl", '{"question": "a\\u2028b?"}\n{"question": "c?", "more": 1}\n'),
     ],
