@@ -2,7 +2,7 @@
 
 ::
 
-    from mate_cli.notebook import load_run
+    from mate_cli import load_run
 
     run = load_run("runs/sample/demo")
     run.answer("Who is the mayor of Birch?", frame)["answer"]
@@ -11,6 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_folder import TableFolder
 from mate_cli.tables.user_arrow import frame_table
+from mate_cli.tables.user_table import open_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +58,7 @@ class LoadedRun:
     def answer(
         self,
         question: str,
-        table: pd.DataFrame | Table | AskedTables,
+        table: pd.DataFrame | str | PathLike[str] | Table | AskedTables,
         before: Sequence[str] = (),
         top: int = 5,
         threshold: float | None = None,
@@ -64,26 +67,76 @@ class LoadedRun:
 
         Args:
             question: for a model of statements, the statement.
-            table: what it is asked of; of a folder (``open_folder``), the table that it is about.
+            table: what it is asked of, a path as in ``mate predict table=``; of a folder (``open_folder``), the table
+                that it is about.
             before: the earlier questions of the conversation, first to last (SQA).
             top: how many cells a selector names.
             threshold: give no answer below this probability, only ``best_guess``; ``calibration.threshold`` is that of
                 the held-out questions.
 
         Raises:
-            UserError: the model answers no questions by itself, or the table is too large.
+            UserError: the model answers no questions by itself, the table is too large, or an argument is wrong.
         """
+        _check_texts(question, before)
+        _check_numbers(top, threshold)
         traits = self.config.task.traits
         if traits.asked is None:
             raise UserError(f"{self.folder.path}: a model of task={self.config.task.name} answers nothing by itself")
         if before and not traits.converses:
             raise UserError(f"{self.folder.path} was not trained on conversations; load a run of task=sqa")
-        if not isinstance(table, AskedTables):
-            table = AskedTables(table if isinstance(table, Table) else frame_table(table))
-        table.search([question])
-        record = self.predictor.record(table.example(question), before, top)
-        remarks = [*table.remarks(question), *self.predictor.remarks, *caveats(self.config, record)]
-        return withheld(record, threshold) | table.facts(question) | {"warnings": remarks}
+        asked, found = _asked(table)
+        asked.search([question])
+        record = self.predictor.record(asked.example(question), before, top)
+        remarks = [*found, *asked.remarks(question), *self.predictor.remarks, *caveats(self.config, record)]
+        return withheld(record, threshold) | asked.facts(question) | {"warnings": remarks}
+
+
+def _asked(table: Any) -> tuple[AskedTables, list[str]]:
+    """Return what is asked, and what is odd about its file.
+
+    Raises:
+        UserError: it is neither a frame, a table nor the path of a file with one.
+    """
+    if isinstance(table, AskedTables):
+        return table, []
+    if isinstance(table, Table):
+        return AskedTables(table), []
+    if isinstance(table, str | PathLike):
+        if Path(table).expanduser().is_dir():
+            raise UserError(f"table={table}: this is a folder; name a file, or give open_folder({str(table)!r})")
+        read, remark = open_table(str(table))
+        return AskedTables(read), [] if remark is None else [remark]
+    if not (hasattr(table, "iloc") and hasattr(table, "columns")):  # pandas is not imported for a check
+        raise UserError(
+            f"table: cannot ask a {type(table).__name__}; give a pandas DataFrame, the path of a file, or what "
+            "open_folder returns"
+        )
+    return AskedTables(frame_table(table)), []
+
+
+def _check_texts(question: Any, before: Any) -> None:
+    """
+    Raises:
+        UserError: the question or one before it is no text or has only blanks, or ``before`` is no list.
+    """
+    if isinstance(before, str) or not isinstance(before, Sequence):
+        raise UserError(f"before: must be a list of questions, first to last, not a {type(before).__name__}")
+    for name, text in (("question", question), *(("before", text) for text in before)):
+        if not isinstance(text, str):
+            raise UserError(f"{name}: must be a text, not a {type(text).__name__}")
+        if not text.strip():
+            raise UserError(f"{name} is empty: write what is asked")
+
+
+def _check_numbers(top: Any, threshold: Any) -> None:
+    """
+    Raises:
+        UserError: they are none of those that ``mate predict`` takes.
+    """
+    if not isinstance(top, Integral) or top < 1:
+        raise UserError(f"top={top}: must be a whole number, at least 1")
+    if threshold is not None and not (isinstance(threshold, Real) and 0 <= float(threshold) <= 1):
+        raise UserError(f"threshold={threshold}: must be a probability, between 0 and 1, or None")
 
 
 def open_folder(path: str | Path) -> AskedTables:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -65,6 +68,53 @@ def test_a_table_of_ours_is_taken_as_it_is(runs: dict[str, RunFolder]) -> None:
     record = load_run(runs["sample"].path).answer(QUESTION, table, top=9)
     assert record["table"] == "own"
     assert {cell["text"] for cell in record["cells"]} == {"Alder", "Ann Lee", "Birch", "Bob Moe"}
+
+
+def test_a_path_is_read_as_the_command_line_reads_it(runs: dict[str, RunFolder], tmp_path: Path) -> None:
+    run, file = load_run(runs["sample"].path), tmp_path / "towns.csv"
+    file.write_text("city;mayor\nAlder;Ann Lee\nBirch;Bob Moe\n")
+    frame = pd.read_csv(file, sep=";")
+    expected = run.answer(QUESTION, frame)
+    for path in (file, str(file)):
+        found = run.answer(QUESTION, path)
+        assert found["cells"] == expected["cells"]
+        assert "separator=;" in found["warnings"][0]
+        assert found["warnings"][1:] == expected["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"table": {"city": ["Alder"]}}, "table: cannot ask a dict; give a pandas DataFrame, the path of a file, or"),
+        ({"table": [["city"], ["Alder"]]}, "table: cannot ask a list"),
+        ({"table": FRAME["city"]}, "table: cannot ask a Series"),
+        ({"table": None}, "table: cannot ask a NoneType"),
+        ({"table": "nope.csv"}, "nope.csv: cannot be read"),
+        ({"table": Path(__file__).parent}, "this is a folder; name a file, or give open_folder"),
+        ({"before": "Who?"}, "before: must be a list of questions, first to last, not a str"),
+        ({"before": None}, "before: must be a list of questions, first to last, not a NoneType"),
+        ({"before": [" "]}, "before is empty: write what is asked"),
+        ({"threshold": 70}, "threshold=70: must be a probability, between 0 and 1, or None"),
+        ({"threshold": "0.7"}, "threshold=0.7: must be a probability"),
+        ({"top": 0}, "top=0: must be a whole number, at least 1"),
+        ({"question": ""}, "question is empty: write what is asked"),
+        ({"question": " \n"}, "question is empty: write what is asked"),
+        ({"question": None}, "question: must be a text, not a NoneType"),
+    ],
+)
+def test_a_wrong_argument_is_one_line(arguments: dict[str, Any], message: str, runs: dict[str, RunFolder]) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        load_run(runs["sqa"].path).answer(**{"question": QUESTION, "table": FRAME, **arguments})
+    assert "\n" not in str(caught.value)
+
+
+def test_the_package_has_the_entries_and_imports_nothing_heavy_for_its_name() -> None:
+    code = (
+        "import sys, mate_cli; assert 'torch' not in sys.modules; from mate_cli import load_run, open_folder;"
+        "import mate_cli.notebook as n; assert (load_run, open_folder) == (n.load_run, n.open_folder);"
+        "assert not hasattr(mate_cli, 'nothing')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_conversation_goes_on(runs: dict[str, RunFolder]) -> None:
