@@ -91,10 +91,9 @@ def _converse(answering: Session, judging: Callable[[], Session], console: Conso
                     return
                 _command(line, COMMANDS)(session, console)
             elif line:
+                text = _text(line)
                 session = judging() if line.startswith(_STATES) else answering
-                record = session.ask(
-                    line.removeprefix(_FOLLOWS_UP).removeprefix(_STATES).strip(), line.startswith(_FOLLOWS_UP)
-                )
+                record = session.ask(text, line.startswith(_FOLLOWS_UP))
                 console.print(answer_line(record), markup=False)
                 for warning in record["warnings"]:
                     console.print(f"warning: {warning}", markup=False, style="yellow")
@@ -102,6 +101,19 @@ def _converse(answering: Session, judging: Callable[[], Session], console: Conso
             console.print(f"error: {error}", markup=False, style="red")
         except KeyboardInterrupt:
             console.print("stopped")
+
+
+def _text(line: str) -> str:
+    """Return the question or statement of a line without its sign.
+
+    Raises:
+        UserError: there is none.
+    """
+    text = line.removeprefix(_FOLLOWS_UP).removeprefix(_STATES).strip()
+    if not text:
+        what = "statement" if line.startswith(_STATES) else "question"
+        raise UserError(f"there is no {what} after {line}: write it on the same line")
+    return text
 
 
 def _line(console: Console) -> str | None:

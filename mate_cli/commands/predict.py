@@ -118,7 +118,8 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
     if config.statement is not None and stage.config.task.traits.asked != "statement":
         raise UserError(f"statement: run={config.run} answers questions; leave out run, or name a run of task=tabfact")
     if config.before and not stage.config.task.traits.converses:
-        raise UserError(f"before: run={config.run} was not trained on conversations; name a run of task=sqa")
+        answering = released_model() if config.run is None else f"run={config.run}"
+        raise UserError(f"before: {answering} was not trained on conversations; name a run of task=sqa")
     return stage
 
 

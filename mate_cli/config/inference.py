@@ -211,14 +211,21 @@ class PredictConfig:
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
         alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
-        before = ["before belongs to run"] if self.run is None and self.before else []
+        before = ["before belongs to run"] if self.selector is not None and self.before else []
         many = "questions" if self.questions else None
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
         if self.statement and (self.selector or self.before):
             single.append("a statement is judged by itself, by one run: leave out selector, reader and before")
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]
-        return _csv_problems(self) + ways + alone + before + single
+        return _csv_problems(self) + ways + alone + before + single + self._blank()
+
+    def _blank(self) -> list[str]:
+        """A line for each key that asks for nothing; ``text`` refuses values without any character."""
+        asked = {"question": self.question, "statement": self.statement}
+        names = [name for name, text in asked.items() if text and not text.strip()]
+        names += ["before"] if not all(text.strip() for text in self.before or ()) else []
+        return [f"{name} has only blanks: write what is asked" for name in names]
 
 
 @dataclass

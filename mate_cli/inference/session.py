@@ -13,6 +13,7 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.inference.caveats import caveats, withheld
+from mate_cli.inference.onnx_model import OnnxModel
 from mate_cli.inference.predictor import Answerer
 from mate_cli.models.model import MateModel
 from mate_cli.models.observed import attention_layers, observed, reason_unobservable
@@ -81,6 +82,8 @@ class Session:
         """
         if reason := reason_unobservable(self.trained.model):
             raise UserError(f"this model {reason}")
+        if isinstance(self.answerer.model, OnnxModel):
+            raise UserError("this model is a graph, which shows no attention; ask the run that it was exported from")
         (encoded,) = encode([self.example], self.answerer.tokenizer, self.answerer.options)
         model = self.answerer.model
         batch = Collator(make_planner(model.config, "eager"))([row_of(self.example, encoded)])

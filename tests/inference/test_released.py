@@ -54,6 +54,9 @@ def test_it_answers_where_no_run_is_named(mate, trained, package, capsys):
     assert released["cells"][0]["probability"] == pytest.approx(whole["cells"][0]["probability"], abs=0.01)
     assert mate("predict", *ASKED[:-1]) == 0
     assert "model: mate-tables-weights" in capsys.readouterr().out
+    assert mate("predict", *ASKED, "before=[Who?]") == 2  # this one knows no conversations
+    assert "before: mate-tables-weights" in (error := capsys.readouterr().err)
+    assert "was not trained on conversations" in error
     answer = load_run().answer("Who is the mayor of Birch?", pd.read_csv(io.StringIO(TOWNS)))["answer"]
     assert answer == released["answer"]
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.inference.onnx_model import OnnxModel
 from mate_cli.inference.predictor import Answerer
 from mate_cli.inference.session import Session
 from mate_cli.models.observed import attention_layers
@@ -80,6 +81,13 @@ def test_mistakes_are_a_line_and_the_next_question_is_answered(ask, selector):
     assert printed.count("answer: ") == 1
 
 
+def test_a_sign_without_a_question_is_a_line(ask, selector):
+    printed = ask(selector, "+", " ! ", "", WHO)
+    assert "error: there is no question after +: write it on the same line" in printed
+    assert "error: there is no statement after !: write it on the same line" in printed
+    assert printed.count("answer: ") == 1
+
+
 def test_a_question_that_does_not_fit_is_a_line(ask, selector):
     printed = ask(selector, WHO, " ".join(["long"] * 200), WHO, words=("max_tokens=64",))
     assert "error: table" in printed
@@ -124,6 +132,17 @@ def test_attention_that_cannot_be_looked_at_is_said(selector, tmp_path):
     session.ask(WHO)
     config.model.heads = "linformer"
     with pytest.raises(UserError, match="attends to projections of the input"):
+        session.attention()
+
+
+def test_a_graph_shows_no_attention(selector, tmp_path):
+    (tmp_path / "towns.csv").write_text(TOWNS)
+    config = load_run_config(selector)
+    answerer = Answerer(RunFolder(selector), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
+    session = Session(answerer, config, read_table(str(tmp_path / "towns.csv")), 5, None)
+    session.ask(WHO)
+    answerer.model = OnnxModel(answerer.model.config, None)
+    with pytest.raises(UserError, match="this model is a graph, which shows no attention; ask the run"):
         session.attention()
 
 
