@@ -12,7 +12,7 @@ from typing import Any
 from mate_cli.config.inference import SELECTORS
 from mate_cli.config.paths import cache_folder
 from mate_cli.config.train import TrainConfig
-from mate_cli.runs.find import is_run_folder, run_folders
+from mate_cli.runs.find import is_run_folder, run_folders, what_else
 from mate_cli.tables.table_place import table_place
 
 
@@ -69,7 +69,9 @@ def _problem(name: str, path: str, kind: str, runs: Path) -> str | None:
         return None if os.path.isdir(place) else f"{name}={path}: there is no such folder"
     if (name == "selector" and path in SELECTORS) or _is_run(Path(place), kind, runs / path):
         return None
-    near = nearest_run(path, runs)
+    near, other = nearest_run(path, runs), what_else(Path(place))
+    if other and not near and kind == "run":
+        return f"{name}={path}: {other}"
     hint = f"did you mean {near}?" if near else "mate runs lists those that exist, mate train makes one"
     reason = "is not a run folder: it has no config.yaml" if os.path.isdir(place) else "there is no such folder"
     return f"{name}={path}: {reason}; {hint}"

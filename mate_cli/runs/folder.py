@@ -37,6 +37,7 @@ from mate_cli.config.plain import escape
 from mate_cli.config.rules import problems
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
+from mate_cli.runs.find import what_else
 from mate_cli.runs.identity import Identity, differences
 from mate_cli.runs.provenance import code_version, environment
 from mate_cli.runs.published import is_published, published
@@ -260,7 +261,9 @@ def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: s
     """
     file = Path(run) / "config.yaml"
     if not file.is_file() and not is_published(Path(run)):
-        raise UserError(f"{run} is not a run folder: it has no config.yaml (mate train makes one)")
+        other = what_else(Path(run))
+        plainly = f"{run} is not a run folder: it has no config.yaml (mate train makes one)"
+        raise UserError(f"{run}: {other}" if other else plainly)
     try:
         is_run = file.is_file()
         plain = upgraded(yaml.safe_load(file.read_text(encoding="utf-8"))) if is_run else published(Path(run))

@@ -10,6 +10,9 @@ import pytest
 
 from mate_cli.cli.inputs import nearest_run
 from mate_cli.cli.main import main
+from mate_cli.config.inference import PredictConfig
+from mate_cli.runs.folder import load_run_config
+from mate_cli.system.errors import UserError
 
 
 def made_run(path: Path) -> Path:
@@ -36,7 +39,7 @@ def test_every_wrong_path_is_named_beside_the_other_mistakes(capsys: pytest.Capt
     words = ("run=runs/sample/dmeo", "table=nope.csv", "passages=runs", "qestion=why", "top=0")
     assert errors(capsys, "predict", *words) == [
         "error: unknown key 'qestion': did you mean question?",
-        "error: question is missing: write question=..., or questions=...",
+        "error: question is missing: write question=..., or questions=..., or statement=...",
         "error: run=runs/sample/dmeo: there is no such folder; did you mean runs/sample/demo?",
         "error: table=nope.csv: there is no such file",
         "error: passages=runs: this is a folder; name a file",
@@ -129,11 +132,55 @@ def test_each_command_checks_its_paths(
         assert error.startswith(f"error: {line}")
 
 
+def test_a_name_of_a_hub_says_how_to_fetch_it(capsys: pytest.CaptureFixture[str]) -> None:
+    hub = "google/tapas-base-finetuned-wtq"
+    (error,) = errors(capsys, "export", f"run={hub}", "to=x")
+    assert error.endswith(f"fetch it with hf download {hub} --local-dir DIR, and name DIR")
+    with pytest.raises(UserError, match="hf download"):
+        load_run_config(hub)
+    for path in ("runs/nothing", "a/b/c", "/opt/nothing", "nothing"):
+        (error,) = errors(capsys, "export", f"run={path}", "to=x")
+        assert "hf download" not in error
+
+
+def test_a_checkpoint_of_tensorflow_says_what_it_is_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "tapas").mkdir()
+    for name in ("bert_config.json", "model.ckpt.index"):
+        (folder / "tapas" / name).touch()
+    (error,) = errors(capsys, "export", "run=tapas", "to=x")
+    assert "run=tapas: is a checkpoint of TensorFlow, not a run: backbone=folder backbone.path=tapas starts" in error
+    with pytest.raises(UserError, match="is a checkpoint of TensorFlow"):
+        load_run_config("tapas")
+
+
 def test_a_key_without_a_value_is_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert errors(capsys, "predict", "run=runs/sample/demo") == [
         "error: table is missing: write table=..., or tables=...",
-        "error: question is missing: write question=..., or questions=...",
+        "error: question is missing: write question=..., or questions=..., or statement=...",
     ]
+
+
+def test_texts_of_blanks_are_refused_without_heavy_imports() -> None:
+    code = (
+        "import sys; from mate_cli.cli.main import main;"
+        "assert main(['predict', 'run=runs/sample/demo', 'table=own.csv', *sys.argv[1:]]) == 2; print(*sys.modules)"
+    )
+    Path("own.csv").write_text("a\n1\n")
+    for words, names in (
+        (("question=   ",), ["question"]),
+        (("statement= \t",), ["statement"]),
+        (("question=Who?", "before=[Where?,' ']"), ["before"]),
+    ):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+        assert done.stderr.splitlines() == [f"error: {name} has only blanks: write what is asked" for name in names]
+        assert "torch" not in done.stdout.split()
+
+
+def test_earlier_questions_are_of_a_run_or_of_the_released_model() -> None:
+    asked = {"table": "own.csv", "question": "and?", "before": ["Who?"]}
+    assert PredictConfig(**asked).problems() == []
+    assert PredictConfig(**asked, run="runs/sample/demo").problems() == []
+    assert "before belongs to run" in PredictConfig(**asked, selector="chosen", reader="read").problems()
 
 
 def test_addresses_and_shown_configurations_are_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
