@@ -7,7 +7,6 @@ from typing import Any
 
 from mate_cli.inference.caveats import answer_probability
 from mate_cli.reporting.marked_table import printable
-from mate_cli.tables.aggregation import NONE
 from mate_cli.tasks.pointr import ReadCell, choose
 
 
@@ -69,9 +68,4 @@ def _made_of(record: Mapping[str, Any]) -> str:
     cells = "1 cell" if count == 1 else f"{count} cells"
     columns = " and ".join(dict.fromkeys(cell["header"] for cell in record["cells"] if cell["header"]))
     place = f"{cells} of {columns}" if columns else cells
-    made = record["formula"] or place
-    if "answer_probability" in record:
-        return f"{made}; probability {record['answer_probability']:.2f}"
-    if record["operator"] == NONE.name:
-        return place
-    return f"{made}; probability of the operator {record['operator_probability']:.2f}"
+    return f"{record['formula'] or place}; probability {answer_probability(record):.2f}"

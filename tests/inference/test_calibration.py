@@ -182,7 +182,7 @@ def test_a_calibration_of_other_weights_is_ignored_with_a_line(mate, run, capsys
     (run / "calibration.json").write_text(json.dumps(plain | {"weights": "0" * 40}))
     shown = ask(mate, capsys, run)
     assert "calibration.json is of other weights and is ignored; make it again: mate evaluate" in shown.err
-    assert "probability of the operator 0.99" in shown.out
+    assert "= 40; probability 0.97)" in shown.out
     assert mate("evaluate", f"run={run}", "split=train", "hardware=cpu") == 0
     assert "is of other weights and is ignored" in capsys.readouterr().out
     assert mate("evaluate", f"run={run}", "split=dev", "unanswerable=true", "hardware=cpu") == 2

@@ -83,3 +83,17 @@ def test_a_table_without_marks_shows_its_first_columns() -> None:
     lines = drawn(30, 40, [], 80)
     assert lines[1].replace("┃", " ").split()[:5] == ["row", "head", "0", "head", "1"]
     assert lines[-1].strip().startswith("2 of 30 rows and ")
+
+
+@pytest.mark.parametrize(
+    ("operator", "formula", "place"), [("NONE", None, "2 cells of depth"), ("SUM", "1 + 2", "1 + 2")]
+)
+def test_an_answer_of_cells_is_as_probable_as_the_least_of_its_parts(
+    operator: str, formula: str | None, place: str
+) -> None:
+    cells = [{"header": "depth", "row": row, "text": "1", "probability": 0.9 - row / 10} for row in (0, 1)]
+    record = {"answer": ["1", "2"], "cells": cells, "formula": formula, "operator": operator}
+    assert answer_line({**record, "operator_probability": 0.95}) == f"answer: 1, 2  ({place}; probability 0.80)"
+    assert answer_line({**record, "operator_probability": 0.25}) == f"answer: 1, 2  ({place}; probability 0.25)"
+    none = {**record, "answer": [], "cells": [], "formula": None, "operator_probability": 0.6}
+    assert answer_line(none) == "answer: none  (0 cells; probability 0.60)"

@@ -131,7 +131,7 @@ def test_an_answer_shows_cells_operator_and_value(mate, runs, table, capsys, mon
     assert record["formula"] == "SUM(people of rows 0, 1) = 30"
     assert [(cell["text"], cell["probability"]) for cell in record["cells"]] == [("10", 0.9), ("20", 0.8)]
     shown = ask(mate, capsys, runs["wtq"], table)
-    assert "answer: 30  (SUM(people of rows 0, 1) = 30; probability of the operator 0.75)" in shown
+    assert "answer: 30  (SUM(people of rows 0, 1) = 30; probability 0.75)" in shown
     assert "20 #2 80.0%" in shown
 
 
