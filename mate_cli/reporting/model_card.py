@@ -33,6 +33,7 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
         config=trained,
         export=export,
         schedule=active_schedule(trained),
+        source=_source(folder),
         version=next((packages[name] for name in ("mate-tables", "mate-cli") if name in packages), None),
         pipeline=kind.card.pipeline,
         kind_line=kind.card.does,
@@ -49,6 +50,14 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
         commands=list(_commands(environment))[::-1],
         limits=[kind.card.limit, *_limits(trained)],
     )
+
+
+def _source(folder: RunFolder) -> str | None:
+    """Say where the records of a model are that was exported, or published, before; None: this is the card of a run."""
+    if folder.best_model != folder.path:
+        return None
+    card = "; its README.md says how it was trained and scored" if (folder.path / "README.md").is_file() else ""
+    return f"The model is that of the folder `{folder.path.resolve().name}`{card}."
 
 
 def _line(group: str, name: str) -> str:

@@ -22,6 +22,7 @@ from mate_cli.config.commands import ExportConfig
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MateModel
+from mate_cli.reporting.model_card import model_card
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from tests.models.conftest import table_ids
@@ -221,6 +222,19 @@ def test_the_card_tells_data_settings_scores_commands_and_limits(selector: RunFo
     assert second == "mate train task=sqa backbone=run backbone.path=selector data_dir=DATA name=child"
     assert "TAPAS's classes in `transformers` load these weights, but attend or pool in another way" in card
     assert "at most 512 tokens" in card
+
+
+def test_the_card_of_an_export_of_an_export_points_to_the_card_with_its_records(
+    selector: RunFolder, tmp_path: Path
+) -> None:
+    first = exported(selector, tmp_path / "first")
+    graph = ExportConfig(str(first), "graph", format="onnx")
+    card = model_card(RunFolder(first), load_run_config(first), graph)
+    assert re.findall(r"^## (.*)$", card, re.MULTILINE) == ["Use", "Data", "Settings", "Limits"]
+    assert "of the folder `first`; its README.md says how it was trained and scored." in card
+    assert not re.search("unknown|without a record|None are recorded|started from|\n\n\n", card)
+    (first / "README.md").unlink()
+    assert "The model is that of the folder `first`.\n" in model_card(RunFolder(first), load_run_config(first), graph)
 
 
 def test_what_stands_there_is_not_lost(selector: RunFolder, tmp_path: Path) -> None:
