@@ -59,16 +59,20 @@ class LengthClasses:
         shapes: of the micro-batches of each class; empty on devices that need none.
         tokens: of a pass over the training examples: ``needed``, ``computed`` and ``computed_with_one_shape``; empty
             where they are not known.
+        column_pairs: pairs of tokens that a column head computes in it, without the question's, as a share of those
+            with one shape, and so its FLOPs; None with one shape, or where it is not known.
     """
 
     borders: tuple[int, ...]
     shapes: tuple[FixedShape, ...] = ()
     tokens: Mapping[str, int] = field(default_factory=dict)
+    column_pairs: float | None = None
 
     def facts(self) -> dict[str, Any]:
         """For ``status.json``."""
         shapes = [asdict(shape) for shape in self.shapes]
-        return {"length_classes": list(self.borders), "shapes": shapes, "tokens_of_pass": dict(self.tokens)}
+        facts = {"length_classes": list(self.borders), "shapes": shapes, "tokens_of_pass": dict(self.tokens)}
+        return facts if self.column_pairs is None else facts | {"column_pairs": round(self.column_pairs, 4)}
 
     def describe(self) -> str:
         """One line for the user."""
@@ -78,6 +82,8 @@ class LengthClasses:
             line += f"; {self.tokens['computed'] / self.tokens['needed']:.2f} tokens computed for each one needed"
         if len(self.shapes) > 1:
             line += f", {self.tokens['computed_with_one_shape'] / self.tokens['needed']:.2f} with one shape"
+        if self.column_pairs is not None:
+            line += f"; column heads compute {self.column_pairs:.0%} of the pairs of one shape"
         return line
 
 
@@ -105,7 +111,15 @@ def fixed_classes(
         shapes.append(FixedShape(micro_batch, border, *others))
     computed, by_one = (tokens_computed(lengths, own, batch) for own in (borders, borders[-1:]))
     tokens = {"needed": int(lengths.sum()), "computed": computed, "computed_with_one_shape": by_one}
-    return LengthClasses(borders, tuple(shapes), tokens)
+    return LengthClasses(borders, tuple(shapes), tokens, _column_pairs(of_train, shapes))
+
+
+def _column_pairs(needs: np.ndarray, shapes: Sequence[FixedShape]) -> float | None:
+    """The pairs of a column head over the examples, as a share of those with the last shape; None if that is not less."""
+    pairs = np.array([shape.tokens * min(shape.column_window, shape.tokens) for shape in shapes])
+    if len(shapes) < 2 or not len(needs) or not pairs[-1]:
+        return None
+    return float(pairs[shape_numbers(needs, shapes)].mean() / pairs[-1])
 
 
 def needs_of(rows: Any) -> np.ndarray:

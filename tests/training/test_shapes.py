@@ -144,7 +144,11 @@ def test_the_line_tells_classes_and_tokens(monkeypatch):
     classes = fixed_classes(Rows(train, train[:1], False, 1.0), 2, 2, 100, 256)
     assert classes.describe() == (
         "batches of one length class each: 64 tokens (column window 64), 256 tokens (column window 128); "
-        "1.02 tokens computed for each one needed, 2.33 with one shape"
+        "1.02 tokens computed for each one needed, 2.33 with one shape; "
+        "column heads compute 34% of the pairs of one shape"
+    )
+    assert classes.facts()["column_pairs"] == pytest.approx(
+        (30 * 64 * 64 + 10 * 256 * 128) / (40 * 256 * 128), abs=1e-4
     )
     assert classes.facts()["tokens_of_pass"] == {"needed": 4400, "computed": 4480, "computed_with_one_shape": 10240}
     assert classes.facts()["length_classes"] == [64, 256]
