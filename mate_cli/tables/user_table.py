@@ -13,7 +13,7 @@ from mate_cli.tables.user_csv import FOUND, CsvFormat, open_csv
 from mate_cli.tables.user_database import duckdb_names, read_duckdb, read_sqlite, sqlite_names
 from mate_cli.tables.user_html import read_html
 from mate_cli.tables.user_json import read_json_table
-from mate_cli.tables.user_workbook import read_workbook, sheet_names
+from mate_cli.tables.user_workbook import open_workbook, sheet_names
 
 _CSV = (".csv", ".tsv", ".txt")
 
@@ -24,14 +24,21 @@ _FILES = {
     ".parquet": read_parquet,
 }
 
-# What reads the part of a name, or the only one, and what names the parts.
-_FILES_OF_PARTS: dict[str, tuple[Callable[[Path, str | None], Table], Callable[[Path], list[str]]]] = {
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (read_workbook, sheet_names)),
-    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), (read_sqlite, sqlite_names)),
-    ".duckdb": (read_duckdb, duckdb_names),
+_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_SQLITE = (".sqlite", ".sqlite3", ".db")
+_DATABASES: dict[str, Callable[[Path, str | None], Table]] = {
+    **dict.fromkeys(_SQLITE, read_sqlite),
+    ".duckdb": read_duckdb,
 }
 
-ENDINGS = (*_CSV, *_FILES, *_FILES_OF_PARTS)
+# What lists the parts of a file: its sheets or tables.
+_PARTS: dict[str, Callable[[Path], list[str]]] = {
+    **dict.fromkeys(_WORKBOOKS, sheet_names),
+    **dict.fromkeys(_SQLITE, sqlite_names),
+    ".duckdb": duckdb_names,
+}
+
+ENDINGS = (*_CSV, *_FILES, *_PARTS)
 """What the names of files with tables end in."""
 
 
@@ -47,7 +54,7 @@ def open_table(place: str | Path, given: CsvFormat = FOUND) -> tuple[Table, str 
         given: how a CSV file is written.
 
     Returns:
-        the table, and a line that says what was found of a CSV file that is not plain.
+        the table, and a line that says what was found of a CSV file that is not plain, or is empty in a workbook.
 
     Raises:
         UserError: the ending is another one, the format has no parts or is not CSV, or the file is broken.
@@ -58,7 +65,7 @@ def open_table(place: str | Path, given: CsvFormat = FOUND) -> tuple[Table, str 
     if ending not in ENDINGS:
         endings = ", ".join(ENDINGS)
         raise UserError(f"table={place}: a table is a file in {endings}, not {ending}; save it as one of them")
-    if part is not None and ending not in _FILES_OF_PARTS:
+    if part is not None and ending not in _PARTS:
         raise UserError(f"table={place}: a file in {ending} is one table; leave out #{part}")
     if given != FOUND and ending not in _CSV:
         raise UserError(f"table={place}: encoding, separator and header_row are for CSV files; leave them out")
@@ -74,7 +81,9 @@ def open_part(path: Path, part: str | None = None, given: CsvFormat = FOUND) -> 
     ending = path.suffix.lower() or ".csv"
     if ending in _CSV:
         return open_csv(path, given)
-    return (_FILES[ending](path) if ending in _FILES else _FILES_OF_PARTS[ending][0](path, part)), None
+    if ending in _WORKBOOKS:
+        return open_workbook(path, part)
+    return _FILES[ending](path) if ending in _FILES else _DATABASES[ending](path, part), None
 
 
 def table_parts(path: Path) -> list[str | None]:
@@ -83,7 +92,7 @@ def table_parts(path: Path) -> list[str | None]:
     Raises:
         UserError: the file is broken.
     """
-    if (ending := path.suffix.lower()) not in _FILES_OF_PARTS:
+    if (ending := path.suffix.lower()) not in _PARTS:
         return [None]
-    names = _FILES_OF_PARTS[ending][1](path)
+    names = _PARTS[ending](path)
     return list(names) if len(names) > 1 else [None]

@@ -1,7 +1,8 @@
 """Read a user's own table from a sheet of a workbook: Excel or OpenDocument.
 
-Formulas count by the values that were saved with them. Merged cells repeat their text, as in HTML. Empty rows and
-columns are dropped. The header is the first row with more than one text; texts above it are the table's title.
+Formulas count by the values that were saved with them; a remark counts those without. Merged cells repeat their text,
+as in HTML. Empty rows and columns are dropped. The header is the first row with more than one text; texts above it are
+the table's title.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError, named
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_bytes, check_size, file_size, table_of
+from mate_cli.tables.workbook_formulas import ENDINGS, unsaved_formulas
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 _MOST_UNPACKED = 1 << 28  # bytes of the parts of a workbook, which are texts in a ZIP file
 
 
-def read_workbook(path: Path, sheet: str | None = None) -> Table:
-    """Read a sheet.
+def open_workbook(path: Path, sheet: str | None = None) -> tuple[Table, str | None]:
+    """Read a sheet, and say in a line if formulas of it are empty because no value was saved with them.
 
     Args:
         sheet: its name; None for a workbook with one sheet that is not empty.
@@ -39,7 +41,8 @@ def read_workbook(path: Path, sheet: str | None = None) -> Table:
         chosen = _sheet(path, workbook, sheet)
         rows, title = _rows(path, chosen)
     header, *body = rows or [[]]
-    return table_of(path, header, body, title or (chosen.name if sheet is not None else ""))
+    table = table_of(path, header, body, title or (chosen.name if sheet is not None else ""))
+    return table, _remark(path, chosen.name)
 
 
 def sheet_names(path: Path) -> list[str]:
@@ -109,6 +112,14 @@ def _rows(path: Path, sheet: CalamineSheet) -> tuple[list[list[str]], str]:
     while above < len(rows) - 1 and len(used) > 1 and len(set(filter(None, rows[above]))) == 1:
         above += 1
     return rows[above:], " ".join(next(filter(None, row)) for row in rows[:above])
+
+
+def _remark(path: Path, sheet: str) -> str | None:
+    count = unsaved_formulas(path, sheet) if path.suffix.lower() in ENDINGS else 0
+    if count == 0:
+        return None
+    formulas = "1 formula without a saved value is" if count == 1 else f"{count} formulas without a saved value are"
+    return f"{path}: {formulas} empty here; open and save the file in a spreadsheet program"
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from datetime import date, datetime, time
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from mate_cli.system.errors import UserError
 from mate_cli.tables import user_workbook
 from mate_cli.tables.user_limits import MAX_ROWS
-from mate_cli.tables.user_table import read_table
+from mate_cli.tables.user_table import open_table, read_table
 
 ROWS = [["Peak", "Height", "Climbed"], ["Eiger", 3967, date(1921, 9, 10)], ["Mönch", 4110.5, None]]
 TEXTS = [["Peak", "Height", "Climbed"], ["Eiger", "3967", "1921-09-10"], ["Mönch", "4110.5", ""]]
@@ -64,6 +65,30 @@ def test_merged_cells_repeat_their_text_and_formulas_have_their_last_value(tmp_p
     sheet["B4"] = "all"
     book.save(path)
     assert texts(path) == [["Team", "Player", "Goals"], ["Red", "Ann", "3"], ["Red", "Bo", "4"], ["", "all", ""]]
+
+
+def test_formulas_without_a_saved_value_are_counted(tmp_path: Path) -> None:
+    rows = [["Player", "Goals", "Double"], ["Ann", 3, "=B2*2"], ["Bo", 4, "=B3*2"]]
+    path = workbook(tmp_path / "t.xlsx", Plain=ROWS, Goals=rows, One=[["n", "twice"], [1, "=A2*2"]])
+    assert open_table(f"{path}#Plain")[1] is None
+    table, remark = open_table(f"{path}#Goals")
+    assert [row[2].text for row in table.rows] == ["", ""]
+    assert remark == (
+        f"{path}: 2 formulas without a saved value are empty here; open and save the file in a spreadsheet program"
+    )
+    assert "t.xlsx: 1 formula without a saved value is empty here" in (open_table(f"{path}#One")[1] or "")
+
+
+@pytest.mark.parametrize("cell", ["<c r='A2'><f>1+1</f><v>2</v></c>", "<c r='A2' t='str'><f>T(1)</f><v></v></c>"])
+def test_formulas_with_a_saved_value_are_not_counted(cell: str, tmp_path: Path) -> None:
+    """Also an empty text, which spreadsheet programs save with its type."""
+    whole = workbook(tmp_path / "whole.xlsx", T=[["n", "m"], ["=1+1", 5]])
+    assert open_table(whole)[1] is not None
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as new:
+        for part in old.namelist():
+            content = old.read(part).decode()
+            new.writestr(part, re.sub('<c r="A2".*?</c>', cell, content))
+    assert open_table(tmp_path / "t.xlsx")[1] is None
 
 
 def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
