@@ -11,7 +11,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from mate_cli.system.errors import UserError, named
+from mate_cli.system.errors import UserError, named, shown
+from mate_cli.tables.csv_header import looks_like_data
 from mate_cli.tables.encodings import decoded
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_BYTES, check_bytes, check_size, table_of
@@ -58,6 +59,8 @@ class _Row(NamedTuple):
 def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
     """Read a CSV file, and say in a line what was found in it that is not plain: UTF-8, commas, the header first.
 
+    The line also says where the header looks like data.
+
     Headers may be empty or repeat. Blank lines are skipped. Rows above the header of which only the first field has a
     text are the title.
 
@@ -74,7 +77,11 @@ def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
     header_row = given.header_row
     if header_row is None:
         header_row = _header_row(rows[1:] if named_separator and len(rows) > 1 else rows)
-    return _table(path, rows, header_row), _remark(path, CsvFormat(encoding, separator, header_row), given)
+    table = _table(path, rows, header_row)
+    remarks = [_remark(path, CsvFormat(encoding, separator, header_row), given)]
+    if given.header_row is None and header_row == rows[0].number:
+        remarks.append(_doubt(path, rows))
+    return table, "; ".join(filter(None, remarks)) or None
 
 
 def _content(path: Path) -> bytes:
@@ -187,3 +194,11 @@ def _remark(path: Path, found: CsvFormat, given: CsvFormat) -> str | None:
     if given.header_row is None and found.header_row != 1:
         said.append(f"header_row={found.header_row}")
     return f"{path}: read with {' '.join(said)}, as its content suggests; if that is wrong, set it" if said else None
+
+
+def _doubt(path: Path, rows: Sequence[_Row]) -> str | None:
+    """Return what to do if the first row is data and no header, where it looks so; all rows are equally wide."""
+    header, *body = (row.fields for row in rows)
+    if not looks_like_data(header, body):
+        return None
+    return f"{path}: the header, {shown(', '.join(header))}, looks like data; if there is no header, set header_row=0"

@@ -192,6 +192,55 @@ def test_a_separator_and_a_header_row_that_are_given_count(tmp_path: Path) -> No
             open_csv(_table(tmp_path, "a\nb\nc\n\nd\n"), CsvFormat(header_row=row))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Alder,1200\nBirch,800\n",
+        "1,Alder,1200\n2,Birch,800\n3,Cedar,\n",
+        "Heat,1995,8.3\nAlien,1979,8.5\n",
+        "Heat,1995\nAlien,1979\n",
+        "3,2,1\n6,5,4\n",
+        '"Alder","1,200",-3\n"Birch",800,2.5\n',
+    ],
+)
+def test_a_header_that_looks_like_data_is_said(content: str, tmp_path: Path) -> None:
+    path = _table(tmp_path, content)
+    first = next(csv.reader(content.splitlines()))
+    assert open_csv(path)[1] == (
+        f"{path}: the header, {', '.join(first)!r}, looks like data; if there is no header, set header_row=0"
+    )
+    assert open_csv(path, CsvFormat(header_row=1))[1] is None
+    assert _texts(path, CsvFormat(header_row=0))[1] == first
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "city,2019,2020,2021\nAlder,1200,1210,1250\n",
+        "city,1950,2020\nAlder,1200,1950\nBirch,2,3\n",
+        "city,rank,2020\nAlder,1,1250\n",
+        "city,2020\nAlder,1250\n",
+        ",1,2,3\nAnn,0,2,1\n",
+        "team,1,2\nReds,5,7\n",
+        "name,0.25,0.5,0.75\nx,1,4,9\n",
+        "name,1200\nx,many\n",
+        "name,1200\nx,\n",
+        "city,mayor\nAlder,Ann\n",
+        "city,people\nAlder,1200\n",
+        "city,5,9,x\nAlder,1,2,3\n",
+    ],
+)
+def test_numbers_as_headers_are_no_remark(content: str, tmp_path: Path) -> None:
+    assert open_csv(_table(tmp_path, content))[1] is None
+
+
+def test_a_doubtful_header_is_said_behind_what_else_was_found(tmp_path: Path) -> None:
+    path = _table(tmp_path, "Alder;1200\nBirch;800\n")
+    found, doubt = (open_csv(path)[1] or "").split(f"; {path}: ")
+    assert found == f"{path}: read with separator=;, as its content suggests; if that is wrong, set it"
+    assert doubt == "the header, 'Alder, 1200', looks like data; if there is no header, set header_row=0"
+
+
 def test_blank_lines_take_no_memory(tmp_path: Path) -> None:
     import tracemalloc
 
