@@ -7,21 +7,29 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.distribution import install_command
-from mate_cli.system.errors import UserError, named
+from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_ROWS, check_bytes, check_size, file_size, table_of
 
 _QUERY = re.compile(r"\s*(select|with|values|from)\b", re.IGNORECASE)
+_WRITING = re.compile(
+    r"\s*(insert|update|delete|replace|merge|create|alter|drop|truncate|attach|detach|pragma|vacuum|copy|install|load)\s",
+    re.IGNORECASE,
+)
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _SQLITE_NAMES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
 _DUCKDB_NAMES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+_MOST_SECONDS = 60  # of a query
+_STEPS = 10_000  # of SQLite's between two looks at the clock, less than a millisecond
 # No other file or address, and no way to allow one.
 _LOCKED: dict[str, Any] = {"enable_external_access": "false", "lock_configuration": "true"}
 
@@ -34,7 +42,7 @@ def read_sqlite(path: Path, part: str | None = None) -> Table:
 
     Raises:
         UserError: the file cannot be read or is no database; there is no such table, or several to choose from; the
-            query fails or would write; the result has no row or is too large.
+            query fails, would write, or takes longer than a minute; the result has no row or is too large.
     """
     with _sqlite(path) as connection:
         return _table(path, connection, part, _SQLITE_NAMES)
@@ -65,13 +73,19 @@ def duckdb_names(path: Path) -> list[str]:
 @contextmanager
 def _sqlite(path: Path) -> Iterator[Any]:
     file_size(path)  # the errors of databases do not say why a file cannot be read
+    end = time.monotonic() + _MOST_SECONDS
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             connection.set_authorizer(
                 lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
             )
+            connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
             yield connection
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            if time.monotonic() <= end:  # Ctrl-C, which SQLite does not let through
+                raise KeyboardInterrupt from error
+            raise _too_slow(path) from error
         raise UserError(f"{path}: {_reason(error, 'SQLite')}") from error
 
 
@@ -84,9 +98,25 @@ def _duckdb(path: Path) -> Iterator[Any]:
     file_size(path)  # the errors of databases do not say why a file cannot be read
     try:
         with closing(duckdb.connect(str(path), read_only=True, config=_LOCKED)) as connection:
-            yield connection
+            timer = Timer(_MOST_SECONDS, connection.interrupt)
+            timer.daemon = True
+            timer.start()
+            try:
+                yield connection
+            finally:
+                timer.cancel()
+    except duckdb.InterruptException as error:
+        raise _too_slow(path) from error
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # Ctrl-C, which DuckDB may only notice at the end of the time
+            raise KeyboardInterrupt from error
+        raise
     except duckdb.Error as error:
         raise UserError(f"{path}: {_reason(error, 'DuckDB')}") from error
+
+
+def _too_slow(path: Path) -> UserError:
+    return UserError(f"{path}: the query takes longer than {_MOST_SECONDS} seconds; ask for less, or save its result")
 
 
 def _names(connection: Any, listing: str) -> list[str]:
@@ -105,6 +135,8 @@ def _table(path: Path, connection: Any, part: str | None, listing: str) -> Table
         query = 'SELECT * FROM "{}"'.format(part.replace('"', '""'))
     elif _QUERY.match(part):
         query, title = part, None
+    elif _WRITING.match(part):
+        raise UserError(f"{path}: only queries that read are run, as select * from TABLE, not {shown(part)}")
     else:
         raise UserError(f"{path}: {unknown_name('table', part, names)}")
     cursor = connection.execute(query)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +15,7 @@ import duckdb
 import pytest
 
 from mate_cli.system.errors import UserError
+from mate_cli.tables import user_database
 from mate_cli.tables.user_limits import MAX_ROWS
 from mate_cli.tables.user_table import read_table
 
@@ -93,6 +98,36 @@ def test_an_endless_query_ends(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path, CITIES)
     with pytest.raises(UserError, match=f"more than {MAX_ROWS} rows"):
         read_table(f"{path}#with recursive n(x) as (select 1 union all select x + 1 from n) select x from n")
+
+
+ENDLESS = "with recursive r(n) as (select 1 union all select n + 1 from r) select count(*) from r"
+
+
+def test_a_query_that_takes_too_long_is_ended(file_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_database, "_MOST_SECONDS", 0.3)
+    path = file_of(CITIES)
+    with pytest.raises(UserError, match=r"the query takes longer than 0\.3 seconds; ask for less, or save its result"):
+        read_table(f"{path}#{ENDLESS}")
+    assert texts(path) == TEXTS
+
+
+def test_a_query_can_be_interrupted(file_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_database, "_MOST_SECONDS", 2)  # DuckDB then looks for signals
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            read_table(f"{file_of(CITIES)}#{ENDLESS}")
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("query", ["drop table cities", "Insert into cities values (1, 2, 3)", " pragma user_version"])
+def test_a_query_that_would_write_is_named_as_such(query: str, file_of: Callable[[str], Path]) -> None:
+    with pytest.raises(UserError, match=f"only queries that read are run, as .*, not '{re.escape(query)}'"):
+        read_table(f"{file_of(CITIES)}#{query}")
 
 
 def test_what_is_no_database(tmp_path: Path) -> None:
