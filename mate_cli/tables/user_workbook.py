@@ -11,14 +11,13 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError, named
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS, check_bytes, check_size, file_size, table_of
+from mate_cli.tables.user_limits import check_bytes, check_size, file_size, table_of
 from mate_cli.tables.workbook_formulas import ENDINGS, unsaved_formulas
 
 if TYPE_CHECKING:
@@ -99,19 +98,32 @@ def _sheet(path: Path, workbook: CalamineWorkbook, name: str | None) -> Calamine
 
 def _rows(path: Path, sheet: CalamineSheet) -> tuple[list[list[str]], str]:
     """Return header and rows, all of one width, and the texts above them."""
-    last_row, last_column = sheet.end or (0, 0)
-    check_size(path, last_row, last_column + 1)
-    grid = [[_text(value) for value in row] for row in islice(sheet.iter_rows(), MAX_ROWS + 1)]
-    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
-        for row in range(top, min(bottom, len(grid) - 1) + 1):
-            for column in range(left, min(right, MAX_COLUMNS, len(grid[row]) - 1) + 1):
-                grid[row][column] = grid[top][left]
+    numbered = _numbered_rows(path, sheet)
+    grid = [numbered[number] for number in sorted(numbered)]
     used = [number for number in range(max(map(len, grid), default=0)) if any(row[number] for row in grid)]
     rows = [[row[number] for number in used] for row in grid if any(row)]
     above = 0
     while above < len(rows) - 1 and len(used) > 1 and len(set(filter(None, rows[above]))) == 1:
         above += 1
     return rows[above:], " ".join(next(filter(None, row)) for row in rows[:above])
+
+
+def _numbered_rows(path: Path, sheet: CalamineSheet) -> dict[int, list[str]]:
+    """Return the texts of the rows that are not empty, by the numbers of the rows, from 0."""
+    (_, first), (last_row, last_column) = sheet.start or (0, 0), sheet.end or (0, 0)
+    check_size(path, columns=last_column - first + 1)
+    rows: dict[int, list[str]] = {}
+    for number, row in enumerate(sheet.iter_rows()):
+        if row.count("") < len(row):
+            rows[number] = [_text(value) for value in row]
+            check_size(path, len(rows) - 1)
+    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
+        text = rows[top][left - first] if top in rows and first <= left <= last_column else ""
+        for number in range(top, min(bottom, last_row) + 1) if text else ():
+            texts = rows.setdefault(number, [""] * (last_column - first + 1))
+            texts[left - first : right - first + 1] = [text] * (min(right, last_column) - left + 1)
+            check_size(path, len(rows) - 1)
+    return rows
 
 
 def _remark(path: Path, sheet: str) -> str | None:

@@ -13,7 +13,7 @@ import pytest
 
 from mate_cli.system.errors import UserError
 from mate_cli.tables import user_workbook
-from mate_cli.tables.user_limits import MAX_ROWS
+from mate_cli.tables.user_limits import MAX_COLUMNS, MAX_ROWS
 from mate_cli.tables.user_table import open_table, read_table
 
 ROWS = [["Peak", "Height", "Climbed"], ["Eiger", 3967, date(1921, 9, 10)], ["Mönch", 4110.5, None]]
@@ -65,6 +65,24 @@ def test_merged_cells_repeat_their_text_and_formulas_have_their_last_value(tmp_p
     sheet["B4"] = "all"
     book.save(path)
     assert texts(path) == [["Team", "Player", "Goals"], ["Red", "Ann", "3"], ["Red", "Bo", "4"], ["", "all", ""]]
+
+
+def test_a_stray_cell_far_below_counts_as_one_row(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", T=ROWS)
+    book = openpyxl.load_workbook(path)
+    book["T"]["B20000"] = "checked"
+    book.save(path)
+    assert texts(path) == [*TEXTS, ["", "checked", ""]]
+
+
+def test_merged_cells_are_found_beside_empty_columns_and_rows(tmp_path: Path) -> None:
+    rows = [[], [None, "Team", "Goals"], [None, "Red", 3], [None, None, 4], [], [None, "Blue", 5], [None, "-", None]]
+    path = workbook(tmp_path / "t.xlsx", T=rows)
+    book = openpyxl.load_workbook(path)
+    for cells in ("B3:B5", "B7:C7"):
+        book["T"].merge_cells(cells)
+    book.save(path)
+    assert texts(path) == [["Team", "Goals"], ["Red", "3"], ["Red", "4"], ["Red", ""], ["Blue", "5"], ["-", "-"]]
 
 
 def test_formulas_without_a_saved_value_are_counted(tmp_path: Path) -> None:
@@ -146,6 +164,9 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     long = workbook(tmp_path / "long.xlsx", T=[["n"], *([number] for number in range(MAX_ROWS + 1))])
     with pytest.raises(UserError, match=f"more than {MAX_ROWS} rows"):
         read_table(long)
+    wide = workbook(tmp_path / "wide.xlsx", T=[["n"], [*range(MAX_COLUMNS + 1)]])
+    with pytest.raises(UserError, match=f"more than {MAX_COLUMNS} columns"):
+        read_table(wide)
     monkeypatch.setattr(user_workbook, "_MOST_UNPACKED", 1000)
     with pytest.raises(UserError, match="unpacks to more than 0 MiB"):
         read_table(long)
