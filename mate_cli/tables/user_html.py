@@ -30,9 +30,10 @@ def read_html(path: Path) -> Table:
     """Read the largest table of a UTF-8 HTML page.
 
     Raises:
-        UserError: it cannot be read or is too large, or has no table with a row below its header.
+        UserError: it cannot be read, has no table with a row below its header, or one that is too large, which is found
+            without parsing the rest.
     """
-    parser = _Parser()
+    parser = _Parser(path)
     try:
         parser.feed(read_text(path, MAX_BYTES))
         tables = parser.finished()
@@ -64,10 +65,12 @@ class _Table:
     text: list[str] | None = None
     in_head: bool = False
     in_row: bool = False
+    size: int = 0  # cells
 
-    @property
-    def size(self) -> int:
-        return sum(len(cells) for _, cells in self.rows)
+    def check(self, path: Path) -> None:
+        """Refuse a table that is too large already; some of its rows may be of the header or empty."""
+        check_size(path, rows=len(self.rows) // 2)
+        check_size(path, columns=len(self.rows[-1][1]) if self.rows else 0, cells=self.size)
 
     def start(self, tag: str, attributes: dict[str, str | None]) -> None:
         if tag in ("thead", "tbody", "tfoot"):
@@ -79,6 +82,7 @@ class _Table:
                 self.start("tr", {})
             cell = _Cell(tag == "th", _span(attributes, "colspan"), _span(attributes, "rowspan"))
             self.rows[-1][1].append(cell)
+            self.size += 1
             self.text = cell.parts
         elif tag == "tr":
             self.rows.append((self.in_head, []))
@@ -94,10 +98,11 @@ class _Table:
 
 
 class _Parser(HTMLParser):
-    """Collects the tables of a page; a table inside another one is separate."""
+    """Collects the tables of the page of a file; a table inside another one is separate."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
+        self._path = path
         self._open: list[_Table] = []
         self._closed: list[_Table] = []
         self._silent = False
@@ -115,6 +120,7 @@ class _Parser(HTMLParser):
             self._open.append(_Table())
         elif self._open:
             self._open[-1].start(tag, dict(attrs))
+            self._open[-1].check(self._path)
         if tag in _BREAKS:
             self.handle_data(" ")
 
@@ -131,7 +137,6 @@ class _Parser(HTMLParser):
 
 
 def _table(path: Path, table: _Table) -> Table:
-    check_size(path, rows=len(table.rows) // 2)  # some may be header or empty
     heads = [in_head or all(cell.is_header for cell in cells) for in_head, cells in table.rows if cells]
     grid = list(_grid(path, table))
     width = max(map(len, grid))

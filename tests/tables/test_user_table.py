@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables import user_limits
+from mate_cli.tables import user_html, user_limits
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_table import read_table
 
@@ -115,6 +115,27 @@ def test_the_largest_table_of_a_page(tmp_path: Path) -> None:
     assert _read(tmp_path, "t.html", nested)[1] == ["1"]
     outer = f"<table><tr><td>a</td></tr><tr><td>x<table>{small}</table>y</td></tr>" + "<tr><td>b</td></tr>" * 3
     assert _read(tmp_path, "t.html", outer)[1] == ["xy"]
+
+
+@pytest.mark.parametrize(
+    ("row", "limit"), [("<tr><td>x", "8192 rows"), ("<td>x", "1024 columns"), ("<tr><td><td><td>", "10000 cells")]
+)
+def test_a_page_with_a_table_that_is_too_large_is_not_parsed_to_its_end(
+    tmp_path: Path, row: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = []
+    start = user_html._Parser.handle_starttag
+
+    def noted(self: user_html._Parser, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        parsed.append(tag)
+        start(self, tag, attrs)
+
+    monkeypatch.setattr(user_html._Parser, "handle_starttag", noted)
+    if "cells" in limit:
+        monkeypatch.setattr(user_limits, "MAX_CELLS", 10_000)
+    with pytest.raises(UserError, match=f"more than {limit}"):
+        _read(tmp_path, "t.html", "<table><tr><td>" + row * 20_000 + "<b>end</b>")
+    assert "b" not in parsed
 
 
 def test_values_of_json(tmp_path: Path) -> None:
