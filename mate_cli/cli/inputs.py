@@ -63,7 +63,8 @@ def _problem(name: str, path: str, kind: str, runs: Path) -> str | None:
     place = table_place(path)[0] if kind == "table" else os.path.expanduser(path)
     if kind in ("file", "table"):
         if os.path.isdir(place):
-            return f"{name}={path}: this is a folder; name a file"
+            more = f", or ask all its tables: mate predict tables={path}" if kind == "table" else ""
+            return f"{name}={path}: this is a folder; name a file{more}"
         return None if os.path.exists(place) else f"{name}={path}: there is no such file"
     if kind == "folder":
         return None if os.path.isdir(place) else f"{name}={path}: there is no such folder"

@@ -46,8 +46,8 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     if SWEPT in os.environ:
         stop_with_parent()
     arguments = split(words)
-    words, mistakes = joined(named(arguments.overrides, UNNAMED.get(command)))
-    arguments.overrides = [quote(ROOTS[command], word) for word in words]
+    words, mistakes = joined(arguments.overrides)
+    arguments.overrides = [quote(ROOTS[command], word) for word in named(words, UNNAMED.get(command))]
     add_sweep(command, arguments)
     complete = not arguments.only_shows
     mistakes += diagnose(command, arguments.overrides, arguments.multirun, complete)

@@ -80,8 +80,11 @@ def joined(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def named(words: list[str], key: str | None) -> list[str]:
-    """Give the first word its key if it has none: the file in ``mate ask FILE``."""
-    return [f"{key}={words[0]}", *words[1:]] if key and words and "=" not in words[0] else words
+    """Give the first word without a key this one, unless another word sets it: the file in ``mate ask FILE``."""
+    bare = next((number for number, word in enumerate(words) if "=" not in word), None)
+    if key is None or bare is None or any(word.startswith(f"{key}=") for word in words):
+        return words
+    return [*words[:bare], f"{key}={words[bare]}", *words[bare + 1 :]]
 
 
 def _flag_value(flag: str, value: str | None) -> str:

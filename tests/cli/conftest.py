@@ -18,7 +18,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Jobs:
     monkeypatch.chdir(tmp_path)  # where no run has been made
     monkeypatch.setattr(diagnosis, "missing_inputs", lambda *_: [])  # nor any file that the words name
     seen = Jobs()
-    for command in ("train", "predict"):
+    for command in ("train", "predict", "ask"):
         module = types.ModuleType(command)
         module.run = seen.run  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, f"mate_cli.commands.{command}", module)

@@ -47,6 +47,12 @@ def test_every_wrong_path_is_named_beside_the_other_mistakes(capsys: pytest.Capt
     ]
 
 
+def test_a_folder_as_a_table_names_the_key_for_folders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert errors(capsys, "predict", "run=runs/sample/demo", "table=runs", "question=why") == [
+        "error: table=runs: this is a folder; name a file, or ask all its tables: mate predict tables=runs"
+    ]
+
+
 def test_a_missing_table_is_found_without_heavy_imports(folder: Path) -> None:
     code = (
         "import sys; from mate_cli.cli.main import main;"

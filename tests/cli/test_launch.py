@@ -196,6 +196,23 @@ def test_blanks_around_the_sign_are_told_beside_other_mistakes(jobs: Jobs, error
     assert jobs.configs[-1].question == "what is 2 + 2 ="
 
 
+@pytest.mark.parametrize(
+    "words", [["t.csv", "run=x"], ["run=x", "t.csv"], ["run=x", "t.csv", "top=3"], ["run=x", "table=t.csv"]]
+)
+def test_the_file_that_is_asked_needs_no_key_in_any_place(jobs: Jobs, words: list[str]) -> None:
+    assert main(["ask", *words]) == 0
+    assert (jobs.configs[0].table, jobs.configs[0].run) == ("t.csv", "x")
+
+
+def test_only_one_word_may_have_no_key(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
+    for words in (["run=x", "t.csv", "u.csv"], ["u.csv", "run=x", "table=t.csv"]):
+        assert main(["ask", *words]) == 2
+        (line,) = errors()
+        assert line.startswith("error: cannot read 'u.csv': write KEY=VALUE")
+    assert main(["ask", "table", "=", "t.csv"]) == 2
+    assert errors() == ["error: cannot read 'table = t.csv': write table=t.csv, without blanks around ="]
+
+
 def test_what_has_no_default_is_asked_for(
     jobs: Jobs, errors: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
