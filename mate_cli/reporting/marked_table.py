@@ -18,12 +18,19 @@ _MAX_ROWS = 40
 _LONG_CELL, _LONG_MARKED = 24, 40
 _BORDER = 3  # a line and two blanks around each column
 _GAP = "…"
+_JOINERS = "\u200c\u200d"
 _STYLES = ("bold black on green", "bold black on yellow", "black on bright_cyan")
 
 
 def printable(text: str) -> str:
-    """A text of a table for the terminal, which control characters in it could steer."""
-    return "".join(" " if unicodedata.category(letter) == "Cc" else letter for letter in text)
+    """A text of a table for the terminal, which control characters in it could steer, or show in another order.
+
+    Those that format a text are left out, but for the joiners of Persian and of emoji.
+    """
+    kinds = ((letter, unicodedata.category(letter)) for letter in text)
+    return "".join(
+        " " if kind in ("Cc", "Zl", "Zp") else letter for letter, kind in kinds if kind != "Cf" or letter in _JOINERS
+    )
 
 
 def marked_table(table: Table, cells: Sequence[Mapping[str, Any]], width: int) -> RichTable:

@@ -6,8 +6,11 @@ import os
 
 
 def table_place(text: str) -> tuple[str, str | None]:
-    """Return the file, with ``~`` for the home folder resolved, and the part; a file with that very name has none."""
+    """Return the file, with ``~`` for the home folder resolved, and the part; a file with that very name has none.
+
+    Nothing after the ``#`` names no part either.
+    """
     file, _, part = text.partition("#")
-    if not part or os.path.exists(os.path.expanduser(text)):
+    if os.path.exists(os.path.expanduser(text)):
         return os.path.expanduser(text), None
-    return os.path.expanduser(file), part
+    return os.path.expanduser(file), part or None

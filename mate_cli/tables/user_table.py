@@ -57,10 +57,13 @@ def open_table(place: str | Path, given: CsvFormat = FOUND) -> tuple[Table, str 
         the table, and a line that says what was found of a CSV file that is not plain, or is empty in a workbook.
 
     Raises:
-        UserError: the ending is another one, the format has no parts or is not CSV, or the file is broken.
+        UserError: it is an address, the ending is another one, the format has no parts or is not CSV, or the file is
+            broken.
     """
     file, part = table_place(str(place))
     path = Path(file)
+    if "://" in file and not path.exists():
+        raise UserError(f"table={place}: this is an address; download the file and name it")
     ending = path.suffix.lower() or ".csv"
     if ending not in ENDINGS:
         endings = ", ".join(ENDINGS)

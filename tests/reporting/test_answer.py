@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from mate_cli.reporting.answer import answer_line
-from mate_cli.reporting.marked_table import marked_table
+from mate_cli.reporting.marked_table import marked_table, printable
 from mate_cli.tables.table import Cell, Table
 
 NASTY = "\x1b]0;title\x07\x1b[2J[bold]paris[/bold]\r\n"
@@ -25,6 +25,13 @@ def test_no_cell_steers_the_terminal(marked: list[dict[str, object]]) -> None:
     assert "\x1b[2J" not in shown
     assert "\x07" not in shown
     assert shown.count("[bold]paris[/bold]") >= 4
+
+
+def test_what_turns_a_text_around_is_left_out_and_joiners_stay() -> None:
+    assert printable("a\u202ecba\u202c\u2066b\u2069\ufeff\u00ad\u200bc\U000e0041") == "acbabc"
+    assert printable("a\u2028b\u2029c\td") == "a b c d"
+    for text in ("می\u200cخواهم", "👩\u200d🚀", "Łódź 東京 ﷺ"):
+        assert printable(text) == text
 
 
 def drawn(rows: int, columns: int, marked: list[tuple[int, int]], width: int, long: str = "") -> list[str]:

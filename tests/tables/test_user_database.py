@@ -56,6 +56,12 @@ def test_the_only_table_needs_no_name(file_of: Callable[[str], Path]) -> None:
     assert read_table(path).title == "cities"
 
 
+def test_without_a_name_after_the_sign_the_tables_are_listed(file_of: Callable[[str], Path]) -> None:
+    path = file_of(CITIES + MORE)
+    with pytest.raises(UserError, match=r"has 3 tables \(cities, large, two words\); name one"):
+        read_table(f"{path}#")
+
+
 def test_tables_views_and_queries(file_of: Callable[[str], Path]) -> None:
     path = file_of(CITIES + MORE)
     assert texts(f"{path}#cities") == TEXTS

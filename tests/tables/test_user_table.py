@@ -67,6 +67,18 @@ def test_the_ending_says_the_format_and_none_is_csv(tmp_path: Path) -> None:
         _read(tmp_path, "t.docx", b"PK")
 
 
+def test_an_address_is_named_as_it_was_written() -> None:
+    with pytest.raises(UserError) as error:
+        read_table("https://example.org/towns.csv")
+    assert str(error.value) == (
+        "table=https://example.org/towns.csv: this is an address; download the file and name it"
+    )
+
+
+def test_nothing_after_the_sign_for_a_part_is_no_part(tmp_path: Path) -> None:
+    assert _read(tmp_path, "t.csv", "a\n1\n") == _texts(read_table(f"{tmp_path}/t.csv#"))
+
+
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
