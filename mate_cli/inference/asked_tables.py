@@ -31,24 +31,33 @@ class AskedTables:
         self.tables, self._passages, self._passages_file = tables, passages, passages_file
         self._search: TableSearch | None = None
         self._found: dict[str, list[dict[str, Any]]] = {}
+        self._unnamed: set[str] = set()
 
     def search(self, questions: Sequence[str]) -> None:
         """Find the tables of questions in the folder, all at once.
 
+        A question without a word of any table can only be compared by meaning, for which words choose the candidates:
+        it is asked, with a remark, where all tables are compared and there is an encoder.
+
         Raises:
-            UserError: no table has a word of one of them.
+            UserError: no table has a word of one of them, and their meaning cannot be compared.
         """
         if isinstance(self.tables, Table):
             return
+        from mate_cli.inference.table_search import CANDIDATES  # imports torch
+
         self._search = self._search or _open_search(self.tables)
         names = self.tables.names
-        for question, ranked in zip(questions, self._search.rank(questions), strict=True):
-            if not ranked:
+        has_word = self._search.index.scores(questions).max(axis=1) > 0
+        for question, is_named, ranked in zip(questions, has_word, self._search.rank(questions), strict=True):
+            if not (is_named or (ranked and len(names) <= CANDIDATES)):
                 raise UserError(
                     f"tables={self.tables.folder}: no table has a word of the question {shown(question)}; "
                     "name one: table=FILE"
                 )
             best = list(ranked.items())[:_SHOWN]
+            if not is_named:
+                self._unnamed.add(question)
             self._found[question] = [{"table": names[number], "score": round(score, 4)} for number, score in best]
 
     def table_id(self, question: str) -> str:
@@ -56,9 +65,20 @@ class AskedTables:
         return self.tables.id if isinstance(self.tables, Table) else self._found[question][0]["table"]
 
     def remarks(self, question: str) -> list[str]:
-        """Return a line if the file of the table that was found in the folder is not plain, after ``search``."""
-        line = None if isinstance(self.tables, Table) else self.tables.remarks.get(self.table_id(question))
-        return [] if line is None else [line]
+        """Return lines on what was found in the folder, after ``search``.
+
+        One if the file of the table is not plain, one if no table has a word of the question.
+        """
+        if isinstance(self.tables, Table):
+            return []
+        name = self.table_id(question)
+        lines = [self.tables.remarks[name]] if name in self.tables.remarks else []
+        if question in self._unnamed:
+            lines.append(
+                f"tables={self.tables.folder}: no table has a word of the question; {name} is only the nearest in "
+                "meaning; if it is another, name it: table=FILE"
+            )
+        return lines
 
     def facts(self, question: str) -> dict[str, Any]:
         """Return what a record adds about the folder: ``tables``, those found with their scores, best first."""

@@ -109,6 +109,28 @@ def test_meaning_finds_what_shares_no_word(folder):
     assert tables.table_id("Which novel is by James Joyce?") == "deep/books.csv"
 
 
+def test_a_question_without_a_word_of_any_table_is_asked_with_a_remark(folder):
+    """By meaning alone; a question with such a word has no remark."""
+    tables = AskedTables(TableFolder(folder))
+    tables.search(["zzzz qqqq", "the tallest mountain", "How high is the Eiger?"])
+    for question in ("zzzz qqqq", "the tallest mountain"):
+        assert tables.remarks(question) == [
+            f"tables={folder}: no table has a word of the question; {tables.table_id(question)} is only the nearest in "
+            "meaning; if it is another, name it: table=FILE"
+        ]
+    assert tables.remarks("How high is the Eiger?") == []
+
+
+def test_a_question_without_a_word_of_any_table_is_refused_where_words_choose_the_candidates(folder):
+    for number in range(CANDIDATES + 1 - len(TABLES)):
+        (folder / f"more{number}.csv").write_text("letter\nalpha\n")
+    tables = AskedTables(TableFolder(folder))
+    with pytest.raises(UserError, match="no table has a word of the question 'zzzz qqqq'; name one: table=FILE"):
+        tables.search(["Who is the mayor of Birch?", "zzzz qqqq"])
+    tables.search(["Who is the mayor of Birch?"])
+    assert tables.table_id("Who is the mayor of Birch?") == "towns.csv"
+
+
 def test_the_answer_is_that_of_its_table_and_names_it(ask, folder, capsys):
     (folder / "broken.csv").write_text("a,b\n1\n")
     question = "question=Who is the mayor of Birch?"
