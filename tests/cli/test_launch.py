@@ -220,7 +220,7 @@ def test_what_has_no_default_is_asked_for(
     assert main(["predict", "top=0"]) == 2
     assert errors() == [
         "error: table is missing: write table=..., or tables=...",
-        "error: question is missing: write question=..., or questions=...",
+        "error: question is missing: write question=..., or questions=..., or statement=...",
         "error: run is missing: write run=..., or selector=... and reader=...",
         "error: top=0: must be at least 1",
     ]
