@@ -115,7 +115,7 @@ def fixed_classes(
 
 
 def _column_pairs(needs: np.ndarray, shapes: Sequence[FixedShape]) -> float | None:
-    """The pairs of a column head over the examples, as a share of those with the last shape; None if that is not less."""
+    """The pairs of a column head, as a share of those with the last shape for all; None if that is not less."""
     pairs = np.array([shape.tokens * min(shape.column_window, shape.tokens) for shape in shapes])
     if len(shapes) < 2 or not len(needs) or not pairs[-1]:
         return None
