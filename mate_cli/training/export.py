@@ -47,7 +47,7 @@ _REMOTE = "modeling_mate"
 _REMOTE_CODE = '''"""Lets transformers load this folder: AutoModel.from_pretrained(FOLDER, trust_remote_code=True)."""
 
 try:
-    from mate_cli.models import (
+    from mate_cli.models import (  # noqa: F401
         MateConfig,
         MateForMaskedLM,
         MateForSequenceClassification,
