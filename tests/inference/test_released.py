@@ -75,6 +75,16 @@ def test_the_example_of_the_readme(mate, precision, capsys):
     assert record["warnings"] == []
 
 
+@pytest.mark.parametrize("precision", ["'32'", "bf16-mixed"])
+def test_the_statement_of_the_readme(mate, precision, capsys):
+    words = (f"table={MARATHON.with_name('servers.csv')}", "statement=ember has the most memory")
+    assert mate("predict", *words, f"hardware.precision={precision}", *ASKED[2:]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["answer"] == "entailed"
+    assert record["answer_probability"] > load_run(statements=True).calibration.threshold + 0.1
+    assert record["warnings"] == []
+
+
 def test_it_takes_half_the_room(trained, package):
     short, whole = (load_file(path / "model.safetensors") for path in (package / "model", trained / "best"))
     assert {tensor.dtype for tensor in short.values()} == {torch.float16}
