@@ -190,5 +190,7 @@ class Answerer(Predictor):
             return record
         (sure,) = self.calibration.probabilities([answering.confidence(prediction)])
         of_cells = self.calibration.cell_probabilities([cell["probability"] for cell in record["cells"]])
-        cells = [cell | {"probability": round(p, 6)} for cell, p in zip(record["cells"], of_cells, strict=True)]
+        # The cells of a right answer belong to it, also of one that was computed, for which the map was not fitted.
+        at_least = [max(float(sure), p) for p in of_cells]
+        cells = [cell | {"probability": round(p, 6)} for cell, p in zip(record["cells"], at_least, strict=True)]
         return record | {"answer_probability": round(float(sure), 6), "cells": cells}

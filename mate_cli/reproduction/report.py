@@ -153,10 +153,15 @@ def outcome_csv(outcome: Outcome) -> str:
 
 def _csv_values(cell: Comparison) -> Iterator[object]:
     ours, theirs = cell.ours, cell.published
-    yield from (None, None, 0) if ours is None else (ours.median, ours.half_iqr, ours.n)
+    yield from (None, None, 0) if ours is None else (*map(_digits, (ours.median, ours.half_iqr)), ours.n)
     yield " ".join(f"{seed}:{value:.6g}" for seed, value in cell.by_seed.items())
     yield from (None, None) if theirs is None else (theirs.value, theirs.error)
-    yield cell.difference
+    yield _digits(cell.difference)
+
+
+def _digits(value: float | None) -> str | None:
+    """Write ten digits of a number: the last of its sixteen differ between processors."""
+    return None if value is None else f"{value:.10g}"
 
 
 def _lines(row: OutcomeRow, outcome: Outcome) -> Iterator[list[str]]:
