@@ -28,6 +28,7 @@ $(READY): pyproject.toml constraints.txt weights/pyproject.toml
 
 demo: $(READY) ## train and score a cell selector on the sample task, and ask the released model (2 to 10 minutes on two cores)
 	$(VENV)/bin/mate train name=demo overwrite=true
+	$(VENV)/bin/python docs/own_tables.py runs/sample/demo
 	$(VENV)/bin/mate predict table=results/own-tables/tables/marathon.csv question="How many runners are from Kenya?"
 
 test: $(READY) ## run the fast tests (minutes)

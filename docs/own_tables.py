@@ -3,7 +3,8 @@
 Tables, questions and statements were written by hand, before any model had read them. An answer is right if it is the
 text, or the number, of questions.csv; where a table does not have the answer, only no answer is right.
 
-    python docs/own_tables.py [RUN]    # without RUN: the released models; with it, that run and no statements
+    python docs/own_tables.py          # the released models; writes results/own-tables/README.md
+    python docs/own_tables.py RUN      # that run, of questions; prints its score
 """
 
 from __future__ import annotations
@@ -48,13 +49,14 @@ def main(words: Sequence[str]) -> None:
     hardware = HardwareConfig(name="auto", precision="32", micro_batch=1)
     run = load_run(words[0] if words else None, hardware=hardware)
     answered = [_ask(run, row["question"], row["answer"], row) for row in _rows("questions.csv")]
+    if words:
+        print(score_line(answered))
+        return
     threshold = None if run.calibration is None else run.calibration.threshold
-    name = Path(words[0]).name if words else released_model()
-    text = report(answered, "questions", name, threshold)
-    if not words:
-        judge = load_run(statements=True, hardware=hardware)
-        judged = [_ask(judge, row["statement"], row["verdict"], row) for row in _rows("statements.csv")]
-        text += "\n#" + report(judged, "statements", name)
+    text = report(answered, "questions", released_model(), threshold)
+    judge = load_run(statements=True, hardware=hardware)
+    judged = [_ask(judge, row["statement"], row["verdict"], row) for row in _rows("statements.csv")]
+    text += "\n#" + report(judged, "statements", released_model())
     (FOLDER / "README.md").write_text(text, encoding="utf-8")
 
 
@@ -95,6 +97,15 @@ def above_threshold(answered: Sequence[Answered], threshold: float) -> str:
         f"{sum(a.is_right for a in given)} of these are right, and of the {len(silent)} that the table does not answer "
         f"{sum(a not in given for a in silent)} get none."
     )
+
+
+def score_line(answered: Sequence[Answered]) -> str:
+    """Return how many of the questions are right, of all and of each kind."""
+    kinds = dict.fromkeys(a.kind for a in answered)
+    parts = [[a.is_right for a in answered if a.kind == kind] for kind in kinds]
+    by_kind = ", ".join(f"{kind} {sum(part)} of {len(part)}" for kind, part in zip(kinds, parts, strict=True))
+    right = sum(a.is_right for a in answered)
+    return f"tables of another kind (results/own-tables): {right} of {len(answered)} questions right: {by_kind}"
 
 
 def report(answered: Sequence[Answered], what: str, name: str, threshold: float | None = None) -> str:
