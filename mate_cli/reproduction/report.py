@@ -160,8 +160,8 @@ def _csv_values(cell: Comparison) -> Iterator[object]:
 
 
 def _digits(value: float | None) -> str | None:
-    """Write ten digits of a number: the last of its sixteen differ between processors."""
-    return None if value is None else f"{value:.10g}"
+    """Write ten digits of a number, and at most twelve decimals: the last of its sixteen differ between processors."""
+    return None if value is None else f"{round(value, 12) + 0.0:.10g}"
 
 
 def _lines(row: OutcomeRow, outcome: Outcome) -> Iterator[list[str]]:

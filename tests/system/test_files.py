@@ -72,7 +72,7 @@ from pathlib import Path
 from mate_cli.system.files import hold
 lock = hold(Path("."))
 if os.fork():
-    print("held")
+    print("held", flush=True)
 time.sleep(60)
 """
 
