@@ -47,7 +47,8 @@ def test_an_ending_says_what_happened(code: str, ending: Ending, tmp_path: Path)
 def test_a_job_runs_in_the_folder_of_the_sweep_and_its_lines_bear_its_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = "import os; print(os.getcwd(), sys.argv[1], os.environ['PYTHONSAFEPATH'], flush=True); print('b\\udc80'.encode())"
+    shown = "os.getcwd(), sys.argv[1], os.environ['PYTHONSAFEPATH']"
+    code = f"import os; print({shown}, flush=True); print('b\\udc80'.encode())"
     process.run_job(7, "train", [code], str(tmp_path))
     assert capsys.readouterr().out.splitlines()[0] == f"[7] {tmp_path} train 1"
 
