@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from mate_cli.config.inference import AskConfig
-from mate_cli.inference.stages import open_stage
-from mate_cli.system.distribution import RELEASED, STATEMENTS, package_folder, released_model
+from mate_cli.inference.stages import open_asked
+from mate_cli.system.distribution import STATEMENTS, released_model
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Table
@@ -32,12 +32,7 @@ def run(config: AskConfig) -> None:
     """Answer each line of the standard input, until it ends or says ``:quit``."""
     table, stage = _read(config)
     console = Console(soft_wrap=True, highlight=False)
-    with without_collection():
-        from mate_cli.inference.predictor import Answerer
-        from mate_cli.inference.session import Session
-
-    answerer = Answerer(stage.folder, stage.config, config.hardware)
-    session = Session(answerer, stage.config, table, config.top, config.threshold)
+    session = _session(stage, table, config)
     by = released_model() if config.run is None else config.run
 
     @cache
@@ -46,9 +41,7 @@ def run(config: AskConfig) -> None:
             return session
         if config.run is not None:
             raise UserError(f"{config.run} answers questions; leave out run= to have statements judged")
-        judge = open_stage("run", str(package_folder(RELEASED, STATEMENTS)), config.paths, config.max_tokens)
-        judges = Answerer(judge.folder, judge.config, config.hardware)
-        return Session(judges, judge.config, table, config.top, config.threshold)
+        return _session(open_asked(None, config.paths, config.max_tokens, STATEMENTS), table, config)
 
     console.print(f"{config.table}: {table.num_rows} rows, {table.num_columns} columns; {by} answers", markup=False)
     console.print(":help lists commands, :quit or Ctrl-D ends", markup=False)
@@ -67,13 +60,23 @@ def _read(config: AskConfig) -> tuple[Table, Stage]:
     with mistakes.collected():
         table, remark = open_table(config.table, CsvFormat.named(config.encoding, config.separator, config.header_row))
     with mistakes.collected():
-        stage = open_stage("run", config.run or str(package_folder(RELEASED)), config.paths, config.max_tokens)
+        stage = open_asked(config.run, config.paths, config.max_tokens)
     mistakes.check()
     assert table is not None
     assert stage is not None
     if remark is not None:
         print(f"warning: {remark}", file=sys.stderr)
     return table, stage
+
+
+def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
+    with without_collection():
+        from mate_cli.inference.predictor import Answerer
+        from mate_cli.inference.session import Session
+
+    return Session(
+        Answerer(stage.folder, stage.config, config.hardware), stage.config, table, config.top, config.threshold
+    )
 
 
 def _converse(answering: Session, judging: Callable[[], Session], console: Console) -> None:

@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from mate_cli.config.inference import PredictConfig
 from mate_cli.inference.asked_tables import AskedTables
-from mate_cli.system.distribution import QUESTIONS, RELEASED, STATEMENTS, package_folder, released_model
+from mate_cli.system.distribution import QUESTIONS, STATEMENTS, released_model
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Example, Table
@@ -108,13 +108,13 @@ def _left_out(folder: TableFolder) -> list[str]:
 
 def _open(config: PredictConfig) -> Stage | Pipeline:
     """Open the run that answers, or the two stages that answer together."""
-    from mate_cli.inference.stages import open_pipeline, open_stage
+    from mate_cli.inference.stages import open_asked, open_pipeline
 
     if config.selector is not None:
         assert config.reader is not None
         return open_pipeline(config.selector, config.reader, config.paths, (), config.max_tokens)
     part = QUESTIONS if config.statement is None else STATEMENTS
-    stage = open_stage("run", config.run or str(package_folder(RELEASED, part)), config.paths, config.max_tokens)
+    stage = open_asked(config.run, config.paths, config.max_tokens, part)
     if config.statement is not None and stage.config.task.traits.asked != "statement":
         raise UserError(f"statement: run={config.run} answers questions; leave out run, or name a run of task=tabfact")
     if config.before and not stage.config.task.traits.converses:

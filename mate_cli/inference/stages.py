@@ -13,6 +13,7 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import Input
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.distribution import QUESTIONS, RELEASED, package_folder
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash
 
@@ -79,6 +80,15 @@ def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_to
     if not folder.weights_file.is_file():
         raise UserError(f"{key}={path} has no model yet; train it to the end with resume=true")
     return Stage(folder, config)
+
+
+def open_asked(run: str | None, paths: PathsConfig, max_tokens: int | None, part: str = QUESTIONS) -> Stage:
+    """Open the run that answers; None: this part of the released model.
+
+    Raises:
+        UserError: as ``open_stage``, or there is no released model.
+    """
+    return open_stage("run", run or str(package_folder(RELEASED, part)), paths, max_tokens)
 
 
 def open_pipeline(
