@@ -48,7 +48,7 @@ class AskedTables:
 
         self._search = self._search or _open_search(self.tables)
         names = self.tables.names
-        has_word = self._search.index.scores(questions).max(axis=1) > 0
+        has_word = self._search.index.knows(questions)
         for question, is_named, ranked in zip(questions, has_word, self._search.rank(questions), strict=True):
             if not (is_named or (ranked and len(names) <= CANDIDATES)):
                 raise UserError(

@@ -57,6 +57,12 @@ class TableIndex:
         asked = self._vectorizer.transform(questions).astype(np.float32)
         return np.asarray((asked @ self._weights).toarray())
 
+    def knows(self, questions: Sequence[str]) -> NDArray[np.bool_]:
+        """Return bool ``[questions]``: whether a word of the question is in any table."""
+        if self._vectorizer is None:
+            return np.zeros(len(questions), dtype=bool)
+        return np.asarray(self._vectorizer.transform(questions).sum(axis=1)).ravel() > 0
+
     def _counted(self, tables: Iterable[Table]) -> Iterable[str]:
         for table in tables:
             self.openings.append(_opening(table))
