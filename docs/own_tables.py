@@ -101,19 +101,22 @@ def above_threshold(answered: Sequence[Answered], threshold: float) -> str:
 
 def score_line(answered: Sequence[Answered]) -> str:
     """Return how many of the questions are right, of all and of each kind."""
+    counts = [(kind, sum(a.is_right for a in own), len(own)) for kind, own in by_kind(answered)]
+    *parts, (_, right, questions) = counts
+    of_kinds = ", ".join(f"{kind} {right} of {count}" for kind, right, count in parts)
+    return f"tables of another kind (results/own-tables): {right} of {questions} questions right: {of_kinds}"
+
+
+def by_kind(answered: Sequence[Answered]) -> list[tuple[str, Sequence[Answered]]]:
+    """Return each kind of question with its answers, and all of them last."""
     kinds = dict.fromkeys(a.kind for a in answered)
-    parts = [[a.is_right for a in answered if a.kind == kind] for kind in kinds]
-    by_kind = ", ".join(f"{kind} {sum(part)} of {len(part)}" for kind, part in zip(kinds, parts, strict=True))
-    right = sum(a.is_right for a in answered)
-    return f"tables of another kind (results/own-tables): {right} of {len(answered)} questions right: {by_kind}"
+    return [*((kind, [a for a in answered if a.kind == kind]) for kind in kinds), ("all", answered)]
 
 
 def report(answered: Sequence[Answered], what: str, name: str, threshold: float | None = None) -> str:
     """Return the answers of a model as Markdown; what: questions or statements."""
-    kinds = [*dict.fromkeys(a.kind for a in answered)]
-    groups = [*((kind, [a for a in answered if a.kind == kind]) for kind in kinds), ("all", answered)]
     scores = []
-    for kind, own in groups:
+    for kind, own in by_kind(answered):
         right = sum(a.is_right for a in own)
         interval = binomtest(right, len(own)).proportion_ci(method="wilson")
         scores.append((kind, len(own), right, f"{right / len(own):.0%} ({interval.low:.0%} to {interval.high:.0%})"))

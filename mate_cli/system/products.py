@@ -34,7 +34,7 @@ def processor_instructions() -> str:
 
 def has_bf16_instructions() -> bool:
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+    return any(capabilities.get(name) for name in _BF16)
 
 
 def bf16_speedup() -> float:
