@@ -107,41 +107,37 @@ def test_commands_show_rows_cells_and_attention(ask, selector):
     assert ":why" in printed
 
 
-def test_attention_without_a_preference_goes_to_each_part_by_its_tokens(selector, tmp_path):
+@pytest.fixture
+def session(selector, tmp_path):
+    """A session in which one question was asked."""
     (tmp_path / "towns.csv").write_text(TOWNS)
     config = load_run_config(selector)
     answerer = Answerer(RunFolder(selector), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
     session = Session(answerer, config, read_table(str(tmp_path / "towns.csv")), 5, None)
     session.ask(WHO)
-    for layer in attention_layers(answerer.model):
+    return session
+
+
+def test_attention_without_a_preference_goes_to_each_part_by_its_tokens(session):
+    for layer in attention_layers(session.answerer.model):
         torch.nn.init.zeros_(layer.query.weight)
         torch.nn.init.zeros_(layer.query.bias)
     table = session.example.table
-    pieces = answerer.tokenizer.batch([cell.text for row in table.rows for cell in row])
+    pieces = session.answerer.tokenizer.batch([cell.text for row in table.rows for cell in row])
     tokens = np.array([len(pieces.of(cell)) for cell in range(9)]).reshape(3, 3)
     attention = session.attention()
     np.testing.assert_allclose(attention.columns, tokens.sum(axis=0) / tokens.sum(), atol=1e-6)
     np.testing.assert_allclose(attention.rows, tokens.sum(axis=1) / tokens.sum(), atol=1e-6)
 
 
-def test_attention_that_cannot_be_looked_at_is_said(selector, tmp_path):
-    (tmp_path / "towns.csv").write_text(TOWNS)
-    config = load_run_config(selector)
-    answerer = Answerer(RunFolder(selector), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
-    session = Session(answerer, config, read_table(str(tmp_path / "towns.csv")), 5, None)
-    session.ask(WHO)
-    config.model.heads = "linformer"
+def test_attention_that_cannot_be_looked_at_is_said(session):
+    session.trained.model.heads = "linformer"
     with pytest.raises(UserError, match="attends to projections of the input"):
         session.attention()
 
 
-def test_a_graph_shows_no_attention(selector, tmp_path):
-    (tmp_path / "towns.csv").write_text(TOWNS)
-    config = load_run_config(selector)
-    answerer = Answerer(RunFolder(selector), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
-    session = Session(answerer, config, read_table(str(tmp_path / "towns.csv")), 5, None)
-    session.ask(WHO)
-    answerer.model = OnnxModel(answerer.model.config, None)
+def test_a_graph_shows_no_attention(session):
+    session.answerer.model = OnnxModel(session.answerer.model.config, None)
     with pytest.raises(UserError, match="this model is a graph, which shows no attention; ask the run"):
         session.attention()
 

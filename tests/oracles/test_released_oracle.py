@@ -33,7 +33,10 @@ def losses(folder: Path) -> list[float]:
 
 
 def first_losses(folder: Path, task: str, *words: str) -> list[float]:
-    """Train for a few steps with the schedule of the released weights."""
+    """Train for a few steps with the schedule of the released weights.
+
+    16-bit products of another processor differ by up to a percent or so.
+    """
     command = [sys.executable, "-m", "mate_cli", "train", f"task={task}", "model=mate", "schedule=released", *words]
     command += ["name=again", f"paths.runs={folder}", f"paths.cache={folder / 'cache'}"]
     with subprocess.Popen([*command, "hardware.precision=bf16-mixed"], cwd=ROOT) as training:
@@ -65,9 +68,6 @@ def questions(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
 def test_the_questions_are_those_of_the_record(questions: Path, tmp_path: Path) -> None:
     recorded = json.loads((RECORDS / QUERIES / "environment.json").read_text())["data"]
     assert folder_hash("queries", str(questions), tmp_path) == recorded
-
-
-# 16-bit products of another processor differ by up to a percent or so.
 
 
 def test_the_first_steps_are_those_of_the_record(questions: Path, tmp_path: Path) -> None:

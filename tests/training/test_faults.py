@@ -26,7 +26,6 @@ from mate_cli.system.errors import UserError
 from mate_cli.system.files import hold
 from mate_cli.tables.data_folder import data_folder
 from mate_cli.tasks.cell_selection import CellSelection
-from mate_cli.training import devices, fit
 from mate_cli.training.callbacks import ProgressReport
 from tests.system.test_files import file_size_limit
 from tests.training.conftest import TINY, fast, train_once
@@ -210,20 +209,6 @@ def test_where_there_is_room_again_the_run_goes_on(mate: Mate, undisturbed: Path
         assert mate("train", *RUN) == 1
     assert mate("train", *RUN, "resume=true") == 0
     assert left(tmp_path / "runs" / "hybridqa" / "run") == left(undisturbed)
-
-
-@pytest.mark.parametrize("is_slow", [True, False])
-def test_slow_bf16_is_said_before_it_is_used(
-    mate: Mate, is_slow: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop(*_: Any) -> None:
-        raise UserError("far enough")
-
-    monkeypatch.setattr(fit, "_fit", stop)
-    monkeypatch.setattr(fit, "bf16_speedup", lambda: 0.25)
-    monkeypatch.setattr(devices, "bf16_speedup", lambda: 0.25 if is_slow else 2.0)
-    assert mate("train", *RUN, "hardware.precision=bf16-mixed") == 2
-    assert ("bf16 take 4.0 times as long" in " ".join(capsys.readouterr().out.split())) == is_slow
 
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no folder that refuses even root")

@@ -10,6 +10,8 @@ import yaml
 from safetensors.torch import load_file
 
 from mate_cli.runs.records import read_run
+from mate_cli.system.errors import UserError
+from mate_cli.training import devices, fit
 from tests.training.conftest import TINY, train_once
 
 
@@ -210,3 +212,15 @@ def test_bad_tables(mate, trained, tmp_path, capsys, content, expected):
     (tmp_path / "bad.csv").write_text(content)
     assert mate("predict", f"run={trained}", "table=bad.csv", "question=why") == 2
     assert expected in one_line(capsys)
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+def test_slow_bf16_is_said_before_it_is_used(mate, is_slow, monkeypatch, capsys):
+    def stop(*_):
+        raise UserError("far enough")
+
+    monkeypatch.setattr(fit, "_fit", stop)
+    monkeypatch.setattr(fit, "bf16_speedup", lambda: 0.25)
+    monkeypatch.setattr(devices, "bf16_speedup", lambda: 0.25 if is_slow else 2.0)
+    assert mate("train", *TINY, "hardware.precision=bf16-mixed") == 2
+    assert ("bf16 take 4.0 times as long" in " ".join(capsys.readouterr().out.split())) == is_slow
