@@ -102,6 +102,15 @@ def test_a_broken_index_is_one_line(copied: Path, content: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_tensor_that_its_file_lacks_is_named(copied: Path) -> None:
+    index = copied / "statements" / INDEX
+    content = json.loads(index.read_text())
+    content["weight_map"]["no.such.tensor"] = OWN_WEIGHTS
+    index.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=rf"{OWN_WEIGHTS} lacks no\.such\.tensor, which .*{INDEX} says it has"):
+        read_tensors(copied / "statements")
+
+
 def test_an_index_reads_nothing_but_safetensors(copied: Path) -> None:
     (copied / "evil.bin").write_bytes(b"cos\nsystem\n(S'touch hacked'\ntR.")
     index = copied / "statements" / INDEX
