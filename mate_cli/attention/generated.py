@@ -23,8 +23,8 @@ def table_layout(
 
     Args:
         shape: of ``mate_cli.config.bench.LAYOUTS``, but ``mixed``: ``grid`` has 6 columns, ``long`` 4, ``column`` one,
-            ``columns_2`` and ``columns_20`` 2 and 20, ``wide`` 6 rows, ``square`` as many columns as rows, give or take
-            one.
+            ``columns_2`` to ``columns_40`` 2, 20 and 40, ``wide`` 6 rows, ``square`` as many columns as rows, give or
+            take one.
         seed: of the lengths of the cells; None: one for each length.
     """
     table = tokens - question
@@ -51,6 +51,7 @@ def _rows_and_columns(shape: str, tokens: int) -> tuple[int, int]:
         "column": (tokens, 1),
         "columns_2": (tokens, 2),
         "columns_20": (tokens, 20),
+        "columns_40": (tokens, 40),
         "wide": (6, math.ceil(cells / 6)),
         "square": (tokens, math.ceil(math.sqrt(cells))),
     }

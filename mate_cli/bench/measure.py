@@ -53,6 +53,7 @@ def _started(record: Record, point: Point, budget: Budget) -> Work | None:
     try:
         work = make_work(contender(record["model"]), point)
         record["plan_seconds"] = work.inputs.plan_seconds
+        record["backend"] = getattr(work.inputs.argument, "backend", None)
         record["flops"] = {"formula": work.flops(), "needed": work.flops(needed=True)}
         reason = budget.refusal(work) or budget.record(work, timed(work))
     except Exception as error:  # a backend that does not support this device or precision

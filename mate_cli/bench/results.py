@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from mate_cli.bench import auto
 from mate_cli.bench.findings import findings, point_of
 from mate_cli.bench.goals import judged
 from mate_cli.bench.measure import Record
@@ -124,6 +125,7 @@ class Results:
             **self._facts,
             "goals": judged(self.records),
             "findings": findings(self.records),
+            "auto": auto.summary(self.records),
             "records": self.records,
         }
 

@@ -11,7 +11,7 @@ from mate_cli.config.rules import key
 DEVICES = ("auto", "cpu", "cuda")
 DTYPES = ("fp32", "bf16")
 SHAPES = ("grid", "long", "wide", "square")
-GENERATED = (*SHAPES, "column", "columns_2", "columns_20", "mixed")
+GENERATED = (*SHAPES, "column", "columns_2", "columns_20", "columns_40", "mixed")
 REAL_TABLES = ("hybridqa", "sqa", "wtq", "tabfact")
 LAYOUTS = (*GENERATED, *REAL_TABLES)
 MEASURES = ("speed", "flops", "memory", "largest_batch")
@@ -29,7 +29,7 @@ class GridConfig:
     batches: list[int] = key([1], "examples of a batch", low=1)
     layouts: list[str] = key(
         ["grid"],
-        "generated tables: 6 or 4 columns, 6 rows, square, 1, 2 or 20 columns, unequal lengths; or sizes of real ones",
+        "generated tables: 6 or 4 columns, 6 rows, square, 1 to 40 columns, unequal lengths; or sizes of real ones",
         choices=LAYOUTS,
     )
     questions: list[int] = key([20], "tokens of the question; mixed and real tables have their own", low=1)

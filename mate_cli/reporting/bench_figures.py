@@ -77,6 +77,7 @@ _TABLES = one_for_each(
         "column": "one column",
         "columns_2": "2 columns",
         "columns_20": "20 columns",
+        "columns_40": "40 columns",
         "mixed": "tables of unequal length",
         "hybridqa": "tables of HybridQA's sizes",
         "sqa": "tables of SQA's sizes",

@@ -30,10 +30,11 @@ def test_a_table_is_as_long_as_asked_and_starts_with_its_question(shape: str, to
 
 
 def test_the_shapes_are_those_of_their_names() -> None:
-    shapes = ("grid", "long", "wide", "square", "column", "columns_2", "columns_20")
-    grid, long, wide, square, column, two, twenty = (table_layout(shape, 2048) for shape in shapes)
+    shapes = ("grid", "long", "wide", "square", "column", "columns_2", "columns_20", "columns_40")
+    grid, long, wide, square, column, two, twenty, forty = (table_layout(shape, 2048) for shape in shapes)
     assert two.column.max() == 2
     assert twenty.column.max() == 20
+    assert forty.column.max() == 40
     assert column.column.max() == 1
     assert grid.column.max() == 6
     assert long.column.max() == 4
