@@ -23,6 +23,9 @@ from mate_cli.attention.kernel import at_least_float, kernel_precision
 from mate_cli.attention.lines import DenseBlock, GroupPlan, LineClass, RaggedPlan
 from mate_cli.attention.pattern import Pattern
 
+# Pairs of all heads that dropout computes at once: more leave the processor's cache.
+_DROPPING_PAIRS = 1 << 22
+
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 
@@ -240,6 +243,15 @@ def _dropping(
     rows: Tensor, query_index: Tensor, key_index: Tensor, dropout: Dropout, blocks: int = 1, bias: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the states ``[queries, heads, head_dim]`` of some blocks and their log-sum-exp ``[queries, heads]``."""
+    pairs = len(query_index) * len(key_index) * rows.shape[2] // blocks**2
+    if blocks > (at_once := max(1, _DROPPING_PAIRS // pairs)):
+        queries, keys = (index.view(blocks, -1).split(at_once) for index in (query_index, key_index))
+        biases = [None] * len(queries) if bias is None else bias.split(at_once)
+        parts = [
+            _dropping(rows, of_queries.flatten(), of_keys.flatten(), dropout, len(of_queries), of_bias)
+            for of_queries, of_keys, of_bias in zip(queries, keys, biases, strict=True)
+        ]
+        return torch.cat([states for states, _ in parts]), torch.cat([log_sum for _, log_sum in parts])
     query, key, value = (
         rows[:, part].index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
         for part, index in enumerate((query_index, key_index, key_index))

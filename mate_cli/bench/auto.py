@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mate_cli.attention.backends import PatternPlanner
+from mate_cli.bench.contenders import Model, contender
 from mate_cli.bench.findings import point_of
 from mate_cli.bench.measure import Record
-from mate_cli.bench.point import Point
+from mate_cli.bench.point import Point, documents, packed
 from mate_cli.bench.speed import paired_ratio
 
 MEAN_GOAL, WORST_GOAL = 1.02, 1.10
@@ -18,59 +21,87 @@ MEAN_GOAL, WORST_GOAL = 1.02, 1.10
 class Choice(NamedTuple):
     """
     Attributes:
-        taken: the backend that ``auto`` took.
+        taken: the backend that the rule takes.
         fastest: the backend with the smallest median time.
-        ratio: time of ``auto`` over that of the fastest, within each round; their median.
-        noise: the same over the backend that it took itself: what the clock alone makes of equal work. 1 if that one
-            was not measured.
+        ratio: time of what the rule takes over that of the fastest, within each round; their median.
     """
 
     point: Point
-    model: str
     taken: str
     fastest: str
     ratio: float
-    noise: float
 
 
-def choices(records: Iterable[Record]) -> list[Choice]:
-    """Return the choice at every point where a model and at least two of its backends were timed."""
+Group = Mapping[str, Record]
+"""The records of a model at a point by backend; "" is ``auto``."""
+
+
+def summary(records: Iterable[Record]) -> dict[str, Any] | None:
+    """Judge the rule of ``auto`` as plain data; None if no model was timed with ``auto`` and two backends.
+
+    ``auto`` has the times of ``auto`` itself over those of the fastest backend, ``clock`` those over the times of the
+    backend that it took: equal work, so what differs is noise. ``without_native`` is what the rule takes where no
+    compiler is there, over the fastest of the rest.
+    """
+    groups = _groups(records)
+    if not groups:
+        return None
+    portable = {
+        key: {name: group[name] for name in group if name not in ("", "native")} for key, group in groups.items()
+    }
+    fallback = {key: _without_native(*key) for key, group in portable.items() if len(group) > 1}
+    return {
+        "auto": _judged([_choice(point, group, "", group[""]["backend"]) for (point, _), group in groups.items()]),
+        "clock": _judged(
+            [
+                Choice(point, taken, taken, _ratio(group[""], group[taken]))
+                for (point, _), group in groups.items()
+                if (taken := group[""]["backend"]) in group
+            ]
+        ),
+        "without_native": _judged(
+            [_choice(key[0], portable[key], taken, taken) for key, taken in fallback.items() if taken in portable[key]]
+        ),
+    }
+
+
+def _groups(records: Iterable[Record]) -> dict[tuple[Point, str], Group]:
     groups: dict[tuple[Point, str], dict[str, Record]] = {}
     for record in records:
         model, _, backend = record["model"].partition("@")
         if record.get("samples"):
             groups.setdefault((point_of(record), model), {})[backend] = record
-    return [choice for (point, model), group in groups.items() if (choice := _choice(point, model, group))]
+    return {key: group for key, group in groups.items() if "" in group and len(group) > 2}
 
 
-def _choice(point: Point, model: str, group: dict[str, Record]) -> Choice | None:
-    auto = group.pop("", None)
-    if auto is None or len(group) < 2:
+def _choice(point: Point, group: Group, timed: str, taken: str) -> Choice:
+    fastest = min((name for name in group if name), key=lambda name: group[name]["seconds"]["median"])
+    return Choice(point, taken, fastest, _ratio(group[timed], group[fastest]))
+
+
+def _without_native(point: Point, model: str) -> str | None:
+    """Return the backend that ``auto`` takes where the kernel cannot be built; None if the model has no such rule."""
+    known = contender(model)
+    planner = known.planner(point) if isinstance(known, Model) else None
+    if not isinstance(planner, PatternPlanner):
         return None
-    fastest = min(group, key=lambda name: group[name]["seconds"]["median"])
-    taken = auto["backend"]
-    noise = _ratio(auto, group[taken]) if taken in group else 1.0
-    return Choice(point, model, taken, fastest, _ratio(auto, group[fastest]), noise)
+    return replace(planner, backend="auto", native=False)(packed(documents(point))).backend
 
 
 def _ratio(record: Record, other: Record) -> float:
     return float(paired_ratio(record["samples"], other["samples"])["median"])
 
 
-def summary(records: Iterable[Record]) -> dict[str, Any] | None:
-    """Return mean and worst ratio, and both of the noise, as plain data; None if no model has several backends."""
-    found = choices(records)
-    if not found:
+def _judged(choices: Sequence[Choice]) -> dict[str, Any] | None:
+    if not choices:
         return None
-    worst = max(found, key=lambda choice: choice.ratio)
-    ratios, noise = ([getattr(choice, name) for choice in found] for name in ("ratio", "noise"))
+    ratios = [choice.ratio for choice in choices]
+    worst = choices[int(np.argmax(ratios))]
     return {
-        "points": len(found),
+        "points": len(choices),
         "mean": float(np.mean(ratios)),
         "worst": worst.ratio,
-        "worst_at": str(worst.point),
-        "noise_mean": float(np.mean(noise)),
-        "noise_worst": max(noise),
-        "fastest_taken": sum(choice.taken == choice.fastest for choice in found),
+        "worst_at": f"{worst.point} ({worst.taken}, where {worst.fastest} was faster)",
+        "fastest_taken": sum(choice.taken == choice.fastest for choice in choices),
         "state": "met" if np.mean(ratios) <= MEAN_GOAL and worst.ratio <= WORST_GOAL else "not met",
     }

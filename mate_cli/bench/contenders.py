@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from mate_cli.attention import BACKENDS, Buckets, Layout, Plan
+from mate_cli.attention import BACKENDS, Buckets, Layout, Plan, Planner
 from mate_cli.bench.flops import FLASH_BACKWARD, KEPT_BACKWARD, Product, sparse_products
 from mate_cli.bench.pairs import COUNTED_HEADS, computed_pairs, full_pairs, needed_pairs
 from mate_cli.bench.point import Point, packed
@@ -96,10 +96,7 @@ class Model:
         return Encoder(self._mate_config(point))
 
     def inputs(self, point: Point, tables: list[Layout]) -> Inputs:
-        layout, config = packed(tables), self._mate_config(point)
-        buckets = Buckets(self.config.bucketed.global_size, self.config.bucketed.radius)
-        low_precision, drops = point.dtype != "fp32", point.dropout > 0
-        planner = make_planner(config, self.config.attention.backend, point.device, buckets, low_precision, drops)
+        layout, config, planner = packed(tables), self._mate_config(point), self.planner(point)
         started = time.perf_counter()
         plan = planner(layout).to(point.device)
         seconds = time.perf_counter() - started
@@ -109,6 +106,13 @@ class Model:
             return Inputs(states, plan, None, None, kept, seconds, sparse_products(plan, config, point))
         pairs = computed_pairs(plan, config.pattern(), layout)
         return Inputs(states, plan, pairs, needed_pairs(config.pattern(), layout), kept, seconds)
+
+    def planner(self, point: Point) -> Planner:
+        """Make the planner, as a training does."""
+        buckets = Buckets(self.config.bucketed.global_size, self.config.bucketed.radius)
+        low_precision, drops = point.dtype != "fp32", point.dropout > 0
+        backend = self.config.attention.backend
+        return make_planner(self._mate_config(point), backend, point.device, buckets, low_precision, drops)
 
     def _mate_config(self, point: Point) -> MateConfig:
         config = _mate_config(point)

@@ -42,7 +42,7 @@ class ReproduceConfig:
     )
     schedule: str = key("laptop", "schedule of every training", choices=SCHEDULES)
     backbone: BackboneConfig | None = None
-    seeds: int = key(1, "runs of each row, with seeds 0, 1, 2...; the paper has 5", low=1)
+    seeds: int = key(1, "runs of the last training of each row, with seeds 0, 1, 2...; the paper has 5", low=1)
     only: str | None = key(None, "this row alone", text=True)
     pretrain: bool = key(True, "start from pre-training on tables, as the paper; false: from the backbone as it is")
     data: DataConfig = field(default_factory=DataConfig)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from mate_cli.bench.auto import MEAN_GOAL, WORST_GOAL
 from mate_cli.bench.findings import PAPER_COMPLEXITY, Series, curves, point_of
 from mate_cli.bench.point import Point
 from mate_cli.reporting.bench_figures import draw_figures, series_name
@@ -79,6 +80,8 @@ def report_text(results: dict[str, Any], figures: Sequence[Path]) -> str:
         device={"gpu": None, **results["device"]},
         versions=[f"{name} {version}" for name, version in results["environment"]["packages"].items() if version],
         goals=goal_lines(results["goals"]),
+        auto=_auto_table(results.get("auto") or {}),
+        goals_of_auto=(MEAN_GOAL, WORST_GOAL),
         figures=figures,
         series={series_name(series): _series_table(records) for series, records in by_series.items()},
         findings=_findings_table(results["findings"]),
@@ -113,6 +116,17 @@ def _divisor(goal: dict[str, Any]) -> str:
         return ""
     series, model = goal["over"]
     return f" / that of {model if model != goal['model'] else f'({series_name(series)})'}"
+
+
+def _auto_table(summary: dict[str, Any]) -> str:
+    rows = [
+        [name, str(found["points"]), str(found["fastest_taken"]), f"{found['mean']:.3f}", f"{found['worst']:.3f}"]
+        + ([found["worst_at"], found["state"]] if name != "clock" else ["–", "–"])
+        for name, found in summary.items()
+        if found
+    ]
+    head = ["rule", "points", "the fastest taken", "mean", "worst", "at", "goal"]
+    return markdown_table(head, rows) if rows else ""
 
 
 _COLUMNS: dict[str, Callable[[Record], str]] = {

@@ -89,13 +89,12 @@ def steps_of(source: Source, metric: str, seed: int, config: ReproduceConfig) ->
 
 
 def trained(chain: Trainings, seed: int, config: ReproduceConfig) -> Training:
-    """Return the last training of a chain, with those that it starts from."""
-    last = None
-    for words in chain.words:
-        if config.pretrain or not words.startswith(_MLM):
-            last = Training(words, last, seed)
-    assert last is not None
-    return last
+    """Return the last training of a chain, with those that it starts from; they run once, with seed 0."""
+    *before, last = [words for words in chain.words if config.pretrain or not words.startswith(_MLM)]
+    parent = None
+    for words in before:
+        parent = Training(words, parent, 0)
+    return Training(last, parent, seed)
 
 
 def closure(step: Step) -> Iterator[Step]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
 import torch
 
-from mate_cli.attention import attend, build_plan
+from mate_cli.attention import attend, build_plan, ragged
 from mate_cli.attention.dropout import Dropout, _attend_dropping, attend_dropping, draw_dropout, threefry, token_words
 from tests.attention.layouts import HEAD_DIM, PATTERNS, document, layout
 
@@ -103,6 +104,25 @@ def test_the_mean_over_many_draws_is_attention_without_dropout() -> None:
     scores = ((results.mean(0) - exact) / spread)[real]
     assert scores.abs().max() < 6
     assert 0.8 < scores.std() < 1.2
+
+
+def test_lines_that_drop_in_parts_give_the_same_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [document(3, True, 5, 4, np.random.default_rng(number)) for number in range(3)]
+    batch, pattern = layout(tables, [0, 1, 2]), PATTERNS["1:1"]
+    plan = build_plan(batch, pattern.kinds, "ragged")
+    torch.manual_seed(0)
+    qkv = torch.randn(len(batch.document), 3 * pattern.heads * HEAD_DIM, dtype=torch.float64, requires_grad=True)
+    (dropout,) = draw_dropout(0.3, 1, pattern.heads, plan.place)
+
+    def results() -> tuple[torch.Tensor, torch.Tensor]:
+        states = attend(qkv, plan, pattern, dropout)
+        return states, torch.autograd.grad(states.square().sum(), qkv)[0]
+
+    whole = results()
+    monkeypatch.setattr(ragged, "_DROPPING_PAIRS", 100)
+    with mock.patch.object(ragged, "attend_dropping", wraps=attend_dropping) as parts:
+        torch.testing.assert_close(results(), whole, rtol=1e-12, atol=1e-12)
+    assert parts.call_count > 4 * len(pattern.kinds)
 
 
 def test_dropping_equals_probabilities_times_factors() -> None:
