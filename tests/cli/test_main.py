@@ -174,7 +174,7 @@ def test_the_help_of_a_task_has_its_defaults(capsys: pytest.CaptureFixture[str])
     shown = " ".join(capsys.readouterr().out.split())
     assert "tapas_tiny_masklm, tiny (default: bert_large)" in shown
     assert "the schedule where none is named (text; default: paper)" in shown
-    assert "default: paper 2048, small 1024, evening 448, laptop 320, smoke 256" in shown
+    assert "default: paper 2048, small 1024, evening 448, released 448, laptop 320, smoke 256" in shown
     assert "(a number or null; default: 10.0)" in shown
     assert "seed of everything random (a whole number; default: 3)" in shown
     assert main(["train", "--help", "task=hybrid", "sed=1"]) == 2
