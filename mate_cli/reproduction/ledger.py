@@ -160,16 +160,19 @@ class Ledger:
         return training.parent is None and bool(ablation.parent_heads or ablation.parent_kind)
 
     def _find(self, training: Chain) -> RunRecord | None:
+        runs = self._runs_of(training)
+        return max(runs, key=lambda run: (run.state == "done", str(run.status.get("time", ""))), default=None)
+
+    def _runs_of(self, training: Chain) -> list[RunRecord]:
+        """Return all runs of this training, from whichever finished run of its parent they start."""
         if self.lacks_parent(training):
-            return None
-        parent = None
-        if training.parent is not None:
-            parent = self.done(training.parent)
-            if parent is None:
-                return None
-        identity = self._identity(training, parent)
-        same = [run for run in self._records if not differences(run.identity, identity)]
-        return max(same, key=lambda run: (run.state == "done", str(run.status.get("time", ""))), default=None)
+            return []
+        if training.parent is None:
+            identities = [self._identity(training, None)]
+        else:
+            parents = (run for run in self._runs_of(training.parent) if run.state == "done")
+            identities = [self._identity(training, parent) for parent in parents]
+        return [run for one in identities for run in self._records if not differences(run.identity, one)]
 
     def _identity(self, training: Chain, parent: RunRecord | None) -> Identity:
         config = self.training_config(training)

@@ -174,6 +174,18 @@ def test_runs_of_whatever_name_and_hardware_count_and_others_do_not(config: Repr
     assert state() == "to do"
 
 
+def test_a_parent_trained_again_under_another_name_leaves_the_child_done(config: ReproduceConfig) -> None:
+    reproduced(config, FakeMate())
+    (parent,) = Path(config.paths.runs, "mlm").iterdir()
+    again = shutil.copytree(parent, parent.with_name("again"))
+    (again / WEIGHTS).write_text("other weights")
+    RunFolder(again).set_status("done", time="9999", weights="other")
+    mate = FakeMate()
+    reproduced(replace(config, seeds=2), mate)
+    assert commands(mate) == ["hybridqa 1"]
+    assert f"backbone.path={again}" in mate.seen[0]
+
+
 def test_without_pre_training_the_chain_starts_later(config: ReproduceConfig) -> None:
     mate = FakeMate()
     reproduced(replace(config, pretrain=False), mate)
