@@ -91,6 +91,17 @@ class Ledger:
         run = self.record(training)
         return run if run is not None and run.state == "done" else None
 
+    def lineage(self, training: Chain) -> list[RunRecord]:
+        """Return the finished run of this training and the runs that it started from, as far as they are here."""
+        runs, run, step = [], self.done(training), training
+        while run is not None:
+            runs.append(run)
+            if step.parent is None:
+                break
+            step, weights = step.parent, run.identity.weights
+            run = next((one for one in self._runs_of(step) if weights_hash(one.path) == weights), None)
+        return runs
+
     def like(self, training: Chain) -> RunRecord | None:
         """Return a finished run of the same settings with any seed or parent, which costs as much."""
         identity = self._identity(training, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -246,15 +246,19 @@ def _steps(experiment: Experiment, row: Row, ledger: Ledger) -> set[Step]:
     }
 
 
-def _codes(steps: Iterable[Step], ledger: Ledger) -> tuple[str, ...]:
+def _codes(steps: Collection[Step], ledger: Ledger) -> tuple[str, ...]:
     benches = [result for step in steps if isinstance(step, Measuring) and (result := step.result(ledger)) is not None]
     codes = {code_version(bench["environment"]) for bench in benches if "environment" in bench}
     return tuple(sorted(codes | {code for run in _runs(steps, ledger) for code in run.codes}))
 
 
-def _machines(steps: Iterable[Step], ledger: Ledger) -> tuple[str, ...]:
+def _machines(steps: Collection[Step], ledger: Ledger) -> tuple[str, ...]:
     return tuple(sorted({run.machine for run in _runs(steps, ledger) if run.machine}))
 
 
-def _runs(steps: Iterable[Step], ledger: Ledger) -> list[RunRecord]:
-    return [run for step in steps if isinstance(step, Training) and (run := ledger.done(step)) is not None]
+def _runs(steps: Collection[Step], ledger: Ledger) -> list[RunRecord]:
+    """Return the runs behind the values: those that are scored or end a chain, with those that they started from."""
+    trainings = {step for step in steps if isinstance(step, Training)}
+    scored = {need for step in steps if not isinstance(step, Training) for need in step.needs}
+    ends = trainings - ({training.parent for training in trainings} - scored)
+    return [run for end in ends for run in ledger.lineage(end)]

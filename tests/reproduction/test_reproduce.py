@@ -184,6 +184,10 @@ def test_a_parent_trained_again_under_another_name_leaves_the_child_done(config:
     reproduced(replace(config, seeds=2), mate)
     assert commands(mate) == ["hybridqa 1"]
     assert f"backbone.path={again}" in mate.seen[0]
+    first, second = (replace(wanted_steps([experiment("table6")], config)[-1], seed=seed) for seed in (0, 1))
+    ledger = ledger_of(config)
+    assert [run.path for run in ledger.lineage(first)][1:] == [parent]
+    assert [run.path for run in ledger.lineage(second)][1:] == [again]
 
 
 def test_without_pre_training_the_chain_starts_later(config: ReproduceConfig) -> None:
