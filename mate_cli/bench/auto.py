@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -79,6 +80,7 @@ def _choice(point: Point, group: Group, timed: str, taken: str) -> Choice:
     return Choice(point, taken, fastest, _ratio(group[timed], group[fastest]))
 
 
+@functools.cache  # the results are written after every point
 def _without_native(point: Point, model: str) -> str | None:
     """Return the backend that ``auto`` takes where the kernel cannot be built; None if the model has no such rule."""
     known = contender(model)

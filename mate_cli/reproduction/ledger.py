@@ -69,7 +69,7 @@ class Ledger:
         self.backbone_words = tuple(backbone_words)
         self._further = tuple(shlex.split(config.words or ""))
         self._records: list[RunRecord] = []
-        self._runs: dict[Chain, RunRecord | None] = {}
+        self._runs: dict[Chain, list[RunRecord]] = {}
         words = [quote(TrainConfig, word) for word in (*self.backbone_words, *self._further)]
         if mistakes := diagnose("train", words, multirun=False, complete=True):
             raise UserError("\n".join(mistakes))
@@ -82,9 +82,8 @@ class Ledger:
 
     def record(self, training: Chain) -> RunRecord | None:
         """Return the run of this training, finished or not; None if there is none."""
-        if training not in self._runs:
-            self._runs[training] = self._find(training)
-        return self._runs[training]
+        runs = self._runs_of(training)
+        return max(runs, key=lambda run: (run.state == "done", str(run.status.get("time", ""))), default=None)
 
     def done(self, training: Chain) -> RunRecord | None:
         """Return the run of this training if it is finished."""
@@ -170,12 +169,13 @@ class Ledger:
         ablation = self.training_config(training).ablation
         return training.parent is None and bool(ablation.parent_heads or ablation.parent_kind)
 
-    def _find(self, training: Chain) -> RunRecord | None:
-        runs = self._runs_of(training)
-        return max(runs, key=lambda run: (run.state == "done", str(run.status.get("time", ""))), default=None)
-
     def _runs_of(self, training: Chain) -> list[RunRecord]:
         """Return all runs of this training, from whichever finished run of its parent they start."""
+        if training not in self._runs:
+            self._runs[training] = self._matching(training)
+        return self._runs[training]
+
+    def _matching(self, training: Chain) -> list[RunRecord]:
         if self.lacks_parent(training):
             return []
         if training.parent is None:
