@@ -37,7 +37,7 @@ class ReproduceConfig:
     what: str = key(
         MISSING,
         "table1 and so on, figure1 and so on, equivalence, stages, ratio, linformer_k, queries, after_queries, "
-        "released, chains, all",
+        "released, dose, chains, all",
         text=True,
     )
     schedule: str = key("laptop", "schedule of every training", choices=SCHEDULES)

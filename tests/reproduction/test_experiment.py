@@ -50,9 +50,10 @@ def test_every_table_and_figure_of_the_issue_is_there() -> None:
         "queries",
         "after_queries",
         "released",
+        "dose",
         "chains",
     }
-    assert len(list(reproduce_folder().iterdir())) == len(EXPERIMENTS) == 21
+    assert len(list(reproduce_folder().iterdir())) == len(EXPERIMENTS) == 22
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
