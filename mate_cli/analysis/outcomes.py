@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -218,13 +219,14 @@ def with_answers(examples: Sequence[Example], split: str) -> tuple[Example, ...]
 
 
 def _lines(file: Path, command: str) -> list[dict[str, Any]]:
-    """Read the objects of a JSON-lines file that ``command`` writes."""
-    if not file.is_file():
+    """Read the objects of a JSON-lines file that ``command`` writes, or of the same file packed by gzip."""
+    found = next((path for path in (file, file.with_name(f"{file.name}.gz")) if path.is_file()), None)
+    if found is None:
         raise UserError(f"{file} does not exist; create it with {command}")
     try:
-        return read_json_lines(file)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {file} ({error}); create it again with {command}") from error
+        return read_json_lines(found)
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        raise UserError(f"cannot read {found} ({error}); create it again with {command}") from error
 
 
 def _ranked(line: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -90,6 +90,21 @@ def _table_errors(config: AnalyzeConfig, outcomes: TableOutcomes, console: Conso
     console.print(f"{config.to}: errors.jsonl to annotate", highlight=False, markup=False)
 
 
+def _breakdown(config: AnalyzeConfig, console: Console) -> None:
+    """Score groups of questions: by table size, place in a conversation, kind of answer and so on."""
+    from mate_cli.analysis.breakdown import break_down
+    from mate_cli.analysis.outcomes import open_outcomes
+    from mate_cli.reporting.breakdown import CAPTION, breakdown_table, write_breakdown
+
+    assert config.run is not None
+    result = break_down(open_outcomes(config.run, config.split, config.data_dir, config.paths))
+    title = f"{Path(config.run).resolve().name}, {config.split}"
+    console.print(breakdown_table(title, result))
+    console.print(CAPTION)
+    write_breakdown(title, result, Path(config.to), sys.argv[1:])
+    console.print(f"{config.to}: breakdown.json, breakdown.md", highlight=False, markup=False)
+
+
 def _compare(config: AnalyzeConfig, console: Console) -> None:
     """Compare runs or pipelines, each with the first."""
     from mate_cli.analysis.compare import compare
@@ -190,6 +205,7 @@ _ANALYSES = one_for_each(
     {
         "coverage": _coverage,
         "errors": _errors,
+        "breakdown": _breakdown,
         "compare": _compare,
         "claims": _claims,
         "approximation": _approximation,

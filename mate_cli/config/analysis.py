@@ -17,6 +17,7 @@ from mate_cli.config.task import SPLITS, TaskConfig, schedule_problems
 SUBJECTS = {
     "coverage": None,
     "errors": "run",
+    "breakdown": "run",
     "compare": "runs",
     "claims": "claims",
     "approximation": None,
@@ -58,7 +59,7 @@ class AnalyzeConfig:
     analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
     run: str | None = key(
         None,
-        "errors: run folder, of a reader the folder of a pipeline's answers; robustness, flow: run folder",
+        "errors, breakdown: run folder, of a reader the folder of a pipeline's answers; robustness, flow: run folder",
         text=True,
         reads="run",
     )

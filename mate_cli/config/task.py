@@ -110,6 +110,7 @@ class QaConfig:
         False,
         "an operator on the cells (none, sum, average, count), learnt from the answer, or from itself where known",
     )
+    difference: bool = key(False, "aggregation: a fifth operator, the difference of two cells; TAPAS has four")
     temperature: float = key(1.0, "what the scores of the cells' words are divided by", above=0)
     zero_head: bool = key(False, "new weights that score cells and columns start at zero, not at random")
     surest: bool = key(True, "where no cell is above a half the surest are the answer; the release's is empty")
@@ -123,6 +124,12 @@ class QaConfig:
     answer_loss_cutoff: float | None = key(
         None, "aggregation: a result whose loss is above this teaches nothing; null: all teach", above=0
     )
+
+    def problems(self) -> list[str]:
+        """The difference is one operator of several."""
+        if self.aggregation or not self.difference:
+            return []
+        return ["qa.difference adds an operator to others, which need task.qa.aggregation=true"]
 
 
 @dataclass

@@ -17,7 +17,8 @@ _LIKELY_VERDICT = 0.6
 _COMPUTED = re.compile(
     r"\b(how many|number of|count|sum|total|in all|altogether|average|difference|how much more|percentage)\b", re.I
 )
-_BEYOND_OPERATORS = re.compile(r"\b(difference|how (?:many|much) more|percentage|ratio)\b", re.I)
+_BEYOND_FOUR = re.compile(r"\b(difference|how (?:many|much) more|percentage|ratio)\b", re.I)
+_BEYOND_FIVE = re.compile(r"\b(percentage|ratio)\b", re.I)
 
 
 def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
@@ -72,11 +73,14 @@ def _computation_doubt(trained: TrainConfig, record: Mapping[str, Any]) -> str |
     if "probability" in record:  # a statement is judged, whatever it counts
         return None
     computes = "operator" in record and trained.task.qa.aggregation
-    match = (_BEYOND_OPERATORS if computes else _COMPUTED).search(record["question"])
+    subtracts = computes and trained.task.qa.difference
+    beyond = _BEYOND_FIVE if subtracts else _BEYOND_FOUR
+    match = (beyond if computes else _COMPUTED).search(record["question"])
     if match is None:
         return None
     if computes:
-        return f"'{match.group()}': this model counts, sums and averages cells; it computes nothing else"
+        able = "counts, sums, averages and subtracts" if subtracts else "counts, sums and averages"
+        return f"'{match.group()}': this model {able} cells; it computes nothing else"
     return (
         f"'{match.group()}': this model points to cells and computes nothing; "
         "a run of task=wtq or task=own_qa counts, sums and averages"

@@ -21,7 +21,7 @@ from mate_cli.metrics.sqa import Answers, sequence_scores
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of, verdicts
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
-from mate_cli.tables.aggregation import NONE, OPERATORS
+from mate_cli.tables.aggregation import NONE, OPERATORS, TAPAS_OPERATORS
 from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
 from mate_cli.tables.table import Example, Table
 from mate_cli.tasks.table_qa import TableAnswer, TableQA
@@ -197,7 +197,9 @@ def _task(config: TaskConfig, schedule: ScheduleConfig) -> TableQA:
     qa = config.qa
     weak = WeakSupervision(qa.cell_select_pref, qa.huber_delta, qa.answer_loss_cutoff)
     temperature = schedule.temperature or qa.temperature
-    return TableQA(temperature, qa.zero_head, qa.surest, schedule.contrast, weak if qa.aggregation else None)
+    operators = OPERATORS if qa.difference else TAPAS_OPERATORS
+    supervision = weak if qa.aggregation else None
+    return TableQA(temperature, qa.zero_head, qa.surest, schedule.contrast, supervision, len(operators))
 
 
 def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> dict[str, Any]:
@@ -252,7 +254,8 @@ def _measures(
 def _tapas_fields(config: MateConfig) -> dict[str, Any]:
     fields: dict[str, Any] = {"select_one_column": True, "allow_empty_column_selection": False}
     if config.num_aggregation_labels:
-        labels = {label: operator.name for label, operator in enumerate(OPERATORS)}
+        known = OPERATORS[: config.num_aggregation_labels]
+        labels = {label: operator.name for label, operator in enumerate(known)}
         fields |= {"aggregation_labels": labels, "no_aggregation_label_index": OPERATORS.index(NONE)}
     return fields
 

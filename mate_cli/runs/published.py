@@ -13,7 +13,7 @@ from mate_cli.config.catalogue import option_content
 from mate_cli.config.kinds import KINDS
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import weight_files
-from mate_cli.tables.aggregation import OPERATORS
+from mate_cli.tables.aggregation import TAPAS_OPERATORS
 
 
 def is_published(folder: Path) -> bool:
@@ -61,7 +61,7 @@ def _check_answers(file: Path, stored: dict[str, Any], operators: int) -> None:
     """Check that the answers mean what ours mean: cells of one column, and our operators."""
     if not stored.get("select_one_column", True):
         raise UserError(f"{file}: select_one_column=false; mate reads answers in the cells of one column")
-    ours = [operator.name for operator in OPERATORS]
+    ours = [operator.name for operator in TAPAS_OPERATORS]
     labels = stored.get("aggregation_labels") or dict(enumerate(ours))
     theirs = [str(labels[label]) for label in sorted(labels, key=int)]
     if operators and theirs != ours:

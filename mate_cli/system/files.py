@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -42,12 +43,14 @@ def write_json_lines(path: Path, values: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """
+    """Read one object from each line of a file, which may be packed by gzip (``.gz``).
+
     Raises:
-        OSError, ValueError: the file cannot be read, or is something else.
+        OSError, ValueError, EOFError, zlib.error: the file cannot be read, or is something else.
     """
-    with path.open(encoding="utf-8") as file:  # str.splitlines would also cut at U+2028 and others, inside of texts
-        return [dict(json.loads(line)) for line in file]
+    packed = path.suffix == ".gz"
+    with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
+        return [dict(json.loads(line)) for line in file]  # str.splitlines would also cut inside of texts, at U+2028
 
 
 @contextmanager

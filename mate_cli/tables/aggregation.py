@@ -36,8 +36,11 @@ OPERATORS = (
     Operator("SUM", sum, needs_numbers=True),
     Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), needs_numbers=True),
     Operator("COUNT", lambda values: float(len(values))),
+    Operator("DIFFERENCE", lambda numbers: max(numbers) - min(numbers), needs_numbers=True),
 )
-"""In the order of the labels; that of TAPAS, whose checkpoints are loaded."""
+"""In the order of the labels. The first four are TAPAS's, whose checkpoints are loaded; a model has those or all."""
+
+TAPAS_OPERATORS = OPERATORS[:4]
 
 _BY_NAME = {operator.name: operator for operator in OPERATORS}
 

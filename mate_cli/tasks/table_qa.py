@@ -21,7 +21,7 @@ from mate_cli.encoding.features import EncodingOptions
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel, mean_by_group
 from mate_cli.models.table_qa import Grid, TableLogits
-from mate_cli.tables.aggregation import NONE, OPERATORS, operator_named
+from mate_cli.tables.aggregation import NONE, OPERATORS, TAPAS_OPERATORS, operator_named
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.cell_selection import candidates_of
 from mate_cli.tasks.grouped import first_best_by_group, log_softmax_by_group
@@ -57,6 +57,7 @@ class TableQA(Task):
             or WikiTableQuestions asks for.
         contrast: weight of ``contrast_losses``; 0 in the release.
         weak: supervision of operators; None: the model has no operators.
+        operators: how many of ``OPERATORS`` the model has; without ``weak`` none.
     """
 
     temperature: float = 1.0
@@ -64,6 +65,7 @@ class TableQA(Task):
     surest: bool = True
     contrast: float = 0.0
     weak: WeakSupervision | None = None
+    operators: int = len(TAPAS_OPERATORS)
     metric: str = "accuracy"
 
     @property
@@ -72,7 +74,7 @@ class TableQA(Task):
 
     def prepare_model(self, config: MateConfig) -> None:
         config.temperature = self.temperature
-        config.num_aggregation_labels = 0 if self.weak is None else len(OPERATORS)
+        config.num_aggregation_labels = 0 if self.weak is None else self.operators
         config.init_cell_selection_weights_to_zero = self.zero_head
         config.allow_empty_column_selection = False
 
@@ -81,7 +83,10 @@ class TableQA(Task):
 
     def scorable(self, rows: Any) -> np.ndarray:
         has_cells = np.asarray(rows["has_candidate"], dtype=bool)
-        return has_cells if self.weak is None else has_cells | np.isfinite(np.asarray(rows["answer_value"]))
+        if self.weak is None:
+            return has_cells
+        is_known = np.asarray(rows["operator"]) < self.operators
+        return is_known & (has_cells | np.isfinite(np.asarray(rows["answer_value"])))
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> TableLogits:
         logits: TableLogits = model(**batch.encoder_inputs, grid=batch_grid(batch))
@@ -96,10 +101,12 @@ class TableQA(Task):
             return selection
         probability = cell_probabilities(logits, batch)
         expected = expected_result(logits.operators, probability, batch.cell_value, batch.cell_document)
-        is_known = batch.operator >= 0
+        is_known = (batch.operator >= 0) & (batch.operator < self.operators)
         computes = self.weak.computes(logits.operators, batch.answer_value, has_cells) & ~is_known
         weak = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
-        losses = torch.where(is_known, known_operator_losses(logits.operators, batch.operator), weak)
+        losses = torch.where(
+            is_known, known_operator_losses(logits.operators, torch.where(is_known, batch.operator, -1)), weak
+        )
         return torch.where(computes | has_cells, losses + torch.where(computes, 0.0, selection), 0.0)
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:

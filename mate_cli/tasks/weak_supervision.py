@@ -16,16 +16,19 @@ from torch.nn import functional as F
 from mate_cli.config.choices import one_for_each
 from mate_cli.tables.aggregation import OPERATORS
 
-Expectation = Callable[[Tensor, Tensor], Tensor]
-"""The differentiable form of an operator: expected count and sum of the chosen cells, ``[examples]`` each, to the
-expected result."""
+Expectation = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""The differentiable form of an operator: expected count, sum and squared deviation of the chosen cells from their
+mean, ``[examples]`` each, to the expected result."""
 
 _EXPECTATIONS: dict[str, Expectation] = one_for_each(
     (operator.name for operator in OPERATORS if operator.compute is not None),
     {
-        "SUM": lambda count, total: total,
-        "AVERAGE": lambda count, total: total / (count + 1e-10),  # the ratio of expectations, the release's default
-        "COUNT": lambda count, total: count,
+        "SUM": lambda count, total, squares: total,
+        "AVERAGE": lambda count, total, squares: _mean(
+            count, total
+        ),  # the ratio of expectations, the release's default
+        "COUNT": lambda count, total, squares: count,
+        "DIFFERENCE": lambda count, total, squares: 2 * _root(_mean(count, squares)),  # exact for two cells
     },
 )
 
@@ -50,7 +53,7 @@ class WeakSupervision:
         Only finite answers are computed.
 
         Args:
-            operators: logits ``[examples, 4]``; answer: float ``[examples]``; has_cells: bool ``[examples]``.
+            operators: logits ``[examples, operators]``; answer: float ``[examples]``; has_cells: bool ``[examples]``.
         """
         mass = operators.detach().softmax(1)[:, 1:].sum(1)
         return answer.isfinite() & ~((mass <= self.cell_select_pref) & has_cells)
@@ -77,7 +80,8 @@ def known_operator_losses(operators: Tensor, label: Tensor) -> Tensor:
     """-log p of the known operator, the release's loss with full supervision, ``[examples]``.
 
     Args:
-        operators: logits ``[examples, 4]``; label: int64 ``[examples]``, -1 where the operator is unknown: loss 0.
+        operators: logits ``[examples, operators]``; label: int64 ``[examples]``, -1 where the operator is unknown:
+            loss 0.
     """
     return F.cross_entropy(operators, label, reduction="none", ignore_index=-1)
 
@@ -86,7 +90,7 @@ def expected_result(operators: Tensor, probability: Tensor, value: Tensor, docum
     """The mean result of all operators except NONE, weighted by their probabilities, ``[examples]``.
 
     Args:
-        operators: logits ``[examples, 4]``.
+        operators: logits ``[examples, operators]``, of the first of ``OPERATORS``.
         probability, value, document: of each body cell, ``[cells]``: the probability that it is chosen, its number
             (0 if not finite), its example.
     """
@@ -94,5 +98,18 @@ def expected_result(operators: Tensor, probability: Tensor, value: Tensor, docum
     nothing = probability.new_zeros(len(operators))
     count = nothing.index_add(0, document, probability)
     total = nothing.index_add(0, document, probability * value)
-    results = torch.stack([expectation(count, total) for expectation in _EXPECTATIONS.values()], dim=1)
+    deviation = value - _mean(count, total)[document]
+    squares = nothing.index_add(0, document, probability * deviation * deviation)
+    known = list(_EXPECTATIONS.values())[: operators.shape[1] - 1]
+    results = torch.stack([expectation(count, total, squares) for expectation in known], dim=1)
     return (results * operators[:, 1:].softmax(1)).sum(1)
+
+
+def _mean(count: Tensor, total: Tensor) -> Tensor:
+    return total / (count + 1e-10)
+
+
+def _root(square: Tensor) -> Tensor:
+    """The square root, with gradient 0 instead of infinity at 0."""
+    is_positive = square > 0
+    return torch.where(is_positive, torch.where(is_positive, square, 1.0).sqrt(), 0.0)

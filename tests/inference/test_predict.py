@@ -109,8 +109,8 @@ def test_warnings_are_lines_on_stderr_or_a_list_in_json(mate, trained, capsys):
     assert "warning" not in shown.out
 
 
-def trained_on(kind: str, aggregation: bool = False) -> TrainConfig:
-    return TrainConfig(task=TaskConfig(name="own", kind=kind, format="own", qa=QaConfig(aggregation)))
+def trained_on(kind: str, aggregation: bool = False, difference: bool = False) -> TrainConfig:
+    return TrainConfig(task=TaskConfig(name="own", kind=kind, format="own", qa=QaConfig(aggregation, difference)))
 
 
 SURE = {"cells": [{"probability": 0.9}]}
@@ -138,6 +138,16 @@ SURE = {"cells": [{"probability": 0.9}]}
             trained_on("table_qa", aggregation=True),
             {"question": "How many more wins?", "operator": "SUM", "operator_probability": 0.9, "cells": []},
             ["'How many more': this model counts, sums and averages"],
+        ),
+        (
+            trained_on("table_qa", aggregation=True, difference=True),
+            {"question": "How many more wins?", "operator": "DIFFERENCE", "operator_probability": 0.9, "cells": []},
+            [],
+        ),
+        (
+            trained_on("table_qa", aggregation=True, difference=True),
+            {"question": "What percentage won?", "operator": "SUM", "operator_probability": 0.9, "cells": []},
+            ["'percentage': this model counts, sums, averages and subtracts cells"],
         ),
         (
             trained_on("table_qa"),

@@ -196,7 +196,7 @@ def test_an_answer_that_overflows_is_not_learnt() -> None:
     batch = Collator(FULL)([table_row("0", types, values=np.array([0.0, 0.0, np.inf]), answer_value=np.inf)])
     logits = TableLogits(torch.zeros(2), torch.zeros(1), torch.zeros(1, 4))
     assert TableQA(weak=WEAK).losses(logits, batch).tolist() == [0.0]
-    assert TableQA(weak=WEAK).scorable({"has_candidate": [False], "answer_value": [np.inf]}).tolist() == [False]
+    assert scorable(TableQA(weak=WEAK), has_candidate=[False], answer_value=[np.inf], operator=[-1]) == [False]
 
 
 def test_a_model_without_operators_answers_by_cells_alone() -> None:
@@ -213,6 +213,10 @@ def scorable(task: TableQA, **columns: Any) -> list[bool]:
 
 
 def test_which_examples_have_a_loss() -> None:
-    columns = {"has_candidate": [True, False, False, True], "answer_value": [np.nan, 3.0, np.nan, 1.0]}
+    columns = {
+        "has_candidate": [True, False, False, True],
+        "answer_value": [np.nan, 3.0, np.nan, 1.0],
+        "operator": [-1] * 4,
+    }
     assert scorable(TableQA(), **columns) == [True, False, False, True]
     assert scorable(TableQA(weak=WEAK), **columns) == [True, True, False, True]

@@ -1,14 +1,15 @@
 """Draw questions whose answer is computed from numbers: sums, averages, differences.
 
-Differences have no operator: they are written, but not trained on.
+Models with TAPAS's four operators do not learn from differences (``task.qa.difference``).
 """
 
 from __future__ import annotations
 
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import DIFFERENCE, OneOf, RowSet, SqlQuery
-from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words
-from mate_cli.tables.queries.words import is_amount
+from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, event, more, scale
+from mate_cli.tables.queries.sheet import TypedColumn
+from mate_cli.tables.queries.words import is_amount, is_label, is_time
 
 # Of a column that counts things (True), and of one that measures.
 _SUMS = {
@@ -60,19 +61,43 @@ def total(draw: Draw) -> Question:
 
 
 def difference(draw: Draw) -> Question:
-    """Ask for the difference of a number between two rows."""
-    (row, first, value), (other, second, another) = draw.row(draw.subject), draw.row(draw.subject)
-    column = draw.choice([c for c in draw.sheet.columns if c.adds_up and is_amount(c) and c is not draw.subject])
-    before, after = column.keys[row], column.keys[other]
-    if not (isinstance(before, float) and isinstance(after, float) and before > after):
+    """Ask for the difference of a number or a year between two rows."""
+    rows = [draw.row(draw.subject), draw.row(draw.subject)]
+    column = draw.choice([c for c in draw.sheet.columns if c.subtracts and not is_label(c) and c is not draw.subject])
+    keys = [column.keys[row] for row, _, _ in rows]
+    if None in keys or keys[0] == keys[1]:
         raise UnclearError
-    name = draw.name(column).many
-    choices = [
-        f"what is the difference in {name} between {value} and {another}",
-        f"how many more {name} did {value} have than {another}",
-        f"how many more {name} does {value} have compared to {another}",
+    (_, less, low), (_, greater, high) = sorted(rows, key=lambda row: column.keys[row[0]] or 0.0)
+    text = draw.choice(_difference_words(draw, column, high, low))
+    return computed(draw, "difference", text, SqlQuery(column, greater, DIFFERENCE, minus=less))
+
+
+def _difference_words(draw: Draw, column: TypedColumn, high: str, low: str) -> list[str]:
+    """Word the difference between a row with more and one with less."""
+    name, pair = draw.name(column), draw.choice((f"{high} and {low}", f"{low} and {high}"))
+    if is_time(column):
+        happened = event(column)
+        return [
+            f"how many years are there between {pair}",
+            f"how many years passed between {low} and {high}",
+            f"what is the difference in years between {pair}",
+            *([f"how many years after {low} was {high} {happened}"] * 2 if happened else ()),
+        ]
+    if is_amount(column):
+        return [
+            f"what is the difference in {name.many} between {pair}",
+            f"how many more {name.many} did {high} have than {low}",
+            f"how many more {name.many} does {high} have compared to {low}",
+            f"how many fewer {name.many} did {low} have than {high}",
+            f"what is the difference between the number of {name.many} of {pair}",
+        ]
+    adjectives = scale(column)
+    return [
+        f"what is the difference in {name.one} between {pair}",
+        f"what is the difference between the {name.one} of {pair}",
+        f"what was the {name.one} difference between {pair}",
+        *([f"how much {more(adjectives[0])} is {high} than {low}"] * 2 if adjectives else ()),
     ]
-    return computed(draw, "difference", draw.choice(choices), SqlQuery(column, first, DIFFERENCE, minus=second))
 
 
 def computed(draw: Draw, kind: str, text: str, query: SqlQuery) -> Question:

@@ -12,16 +12,14 @@ from typing import Any
 from mate_cli.config.task import QueriesConfig
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once, read_json_lines
-from mate_cli.tables.aggregation import OPERATORS
+from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.corpus import Corpus
 from mate_cli.tables.queries.generate import DEV, SOURCES, TABLES, TRAIN, write_questions
 from mate_cli.tables.queries.sources import benchmark_of
 from mate_cli.tables.split import ReleaseLayout, Split
 from mate_cli.tables.table import Cell, Example, Table
 
-NO_OPERATOR = "no operator computes a difference"
 _FILES = {"train": TRAIN, "dev": DEV}
-_OPERATORS = {operator.name for operator in OPERATORS}
 
 LAYOUT = ReleaseLayout(
     content="the folders of SQA, WikiTableQuestions, TabFact and HybridQA, as many as you have, and of other tables",
@@ -36,7 +34,7 @@ def split_files(data_dir: Path, split: str) -> list[Path]:
 
 
 def read_split(data_dir: Path, split: str) -> Split:
-    """Read the questions of a split; differences are left out of ``train``, because no operator computes them.
+    """Read the questions of a split.
 
     Raises:
         UserError: a file is missing or broken.
@@ -52,9 +50,7 @@ def read_split(data_dir: Path, split: str) -> Split:
         raise UserError(
             f"{path}: not a file of questions of mate ({reason}); make it again with mate prepare"
         ) from error
-    without = {example.id: NO_OPERATOR for example in examples if not example.candidates}
-    kept = tuple(example for example in examples if split != "train" or example.candidates)
-    return Split(kept, 0, len(records), without)
+    return Split(tuple(examples), 0, len(records))
 
 
 def made_folder(sources: list[Path], config: QueriesConfig, cache: Path) -> Path:
@@ -116,17 +112,16 @@ def _examples(records: list[dict[str, Any]], tables: dict[str, Table]) -> list[E
     examples: list[Example] = []
     for record in records:
         before = examples[-1] if record["position"] else None
-        operator = record["operator"] if record["operator"] in _OPERATORS else None
-        cells = tuple((int(row), int(column)) for row, column in record["cells"])
+        operator = str(record["operator"])
         examples.append(
             Example(
                 id=record["id"],
                 question=record["question"],
                 table=tables[record["table"]],
                 answers=tuple(record["answer"]),
-                candidates=() if operator is None else cells,
+                candidates=tuple((int(row), int(column)) for row, column in record["cells"]),
                 reasoning=record["kind"],
-                value=None if operator == "NONE" else float(record["answer"][0]),
+                value=None if operator == NONE.name else float(record["answer"][0]),
                 operator=operator,
                 conversation=record["conversation"],
                 position=record["position"],

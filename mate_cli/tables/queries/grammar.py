@@ -16,7 +16,7 @@ from mate_cli.tables.queries.sheet import Key, Sheet, TypedColumn
 from mate_cli.tables.table import Coordinate
 
 DIFFERENCE = "DIFFERENCE"
-"""The operator of questions on the difference of two numbers, which no model has."""
+"""The operator of questions on the difference of two numbers."""
 
 _COMPARE = {
     "=": operator.eq,
@@ -180,7 +180,7 @@ class SqlQuery:
     """The cells of a column in some rows, or an operator on them.
 
     Attributes:
-        operator: name of one of ``aggregation.OPERATORS``, or ``DIFFERENCE``.
+        operator: name of one of ``aggregation.OPERATORS``.
         minus: ``DIFFERENCE``: the row whose number is subtracted from that of ``rows``.
     """
 

@@ -76,6 +76,11 @@ class TypedColumn:
         return self.kind is ColumnType.NUMBER and all(map(_is_plain, present))
 
     @property
+    def subtracts(self) -> bool:
+        """Return whether every cell is a plain number or a year."""
+        return self.adds_up or self.kind is ColumnType.YEAR
+
+    @property
     def distinct(self) -> float:
         """Share of the rows that have a value of their own."""
         counts = Counter(key for key in self.keys if key is not None)
