@@ -14,7 +14,7 @@ from mate_cli.tables.table import Example
 
 
 @dataclass(frozen=True)
-class Group:
+class QuestionGroup:
     """
     Attributes:
         by: what the questions are grouped by.
@@ -37,7 +37,7 @@ class Breakdown:
     """
 
     measure: str
-    groups: tuple[Group, ...]
+    groups: tuple[QuestionGroup, ...]
 
 
 def break_down(outcomes: Outcomes) -> Breakdown:
@@ -45,9 +45,9 @@ def break_down(outcomes: Outcomes) -> Breakdown:
     name, values = next(iter(outcomes.measures().items()))
     drawn = outcomes.groups().get(name)
 
-    def group(by: str, name: str, chosen: Sequence[int]) -> Group:
+    def group(by: str, name: str, chosen: Sequence[int]) -> QuestionGroup:
         interval = mean_interval(values[chosen], None if drawn is None else drawn[chosen])
-        return Group(by, name, len(chosen), interval)
+        return QuestionGroup(by, name, len(chosen), interval)
 
     numbers = range(len(outcomes.examples))
     groups = [group(by, name, chosen) for by, name, chosen in _groups(outcomes)]

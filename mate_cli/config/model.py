@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import yaml
 from omegaconf import MISSING
@@ -16,7 +17,8 @@ TRAINED_HEADS = ("mate", "full", "row_or_column", "linformer", "table_etc")
 # Sparse models that know nothing of tables: compared in speed and memory, never trained.
 BENCH_HEADS = ("etc", "bigbird", "reformer", "transformer_xl")
 POOLINGS = ("first", "text")
-POSITIONS = ("auto", "cell", "sequence", "paper")
+Positions = Literal["cell", "column", "sequence"]
+POSITIONS = ("auto", "cell", "column", "sequence", "paper")
 SOURCES = ("random", "package", "folder", "hub", "run")
 HEADS = (*TRAINED_HEADS, *BENCH_HEADS)
 # The backends that can compute the heads, where not all can; with "auto" alone: an attention of their own.
@@ -91,8 +93,9 @@ class ModelConfig:
     row_ratio: float = key(0.5, "share of row heads; the rest are column heads", low=0, high=1)
     positions: str = key(
         "auto",
-        "token positions. cell: restart in each cell; sequence: count through the input; paper: sequence, but cell for "
-        "more than 512 tokens (section 3.2); auto: as the weights were trained on tables, cell for other weights",
+        "token positions. cell: restart in each cell; column: count down each column, as if it were a text; "
+        "sequence: count through the input; paper: sequence, but cell for more than 512 tokens (section 3.2); auto: as "
+        "the weights were trained on tables, cell for other weights",
         choices=POSITIONS,
     )
     attention: AttentionConfig = field(default_factory=AttentionConfig)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mate_cli.config.model import Positions
 from mate_cli.config.task import Input, Pruning
 from mate_cli.system.errors import UserError
 
@@ -22,8 +23,9 @@ class EncodingOptions:
         sentences: maximum of sentences of linked passages to add to the table (paper section 4.1); None for all.
         input: ``both`` appends the chosen sentences to the cells that link to them; ``table`` appends none;
             ``passages`` keeps the header, and in each body cell only its chosen sentences.
-        reset_positions: restart positions in every cell (paper section 3.2).
-        max_positions: size of the position table; its last entry repeats in longer cells.
+        positions: restart in every ``cell`` (paper section 3.2), count down each ``column`` or through the
+            ``sequence``.
+        max_positions: size of the position table; its last entry repeats in longer cells, longer columns start again.
         histogram_row: add a row of value counts (``expansion.histogram_row``), unless ``input`` is ``passages``.
         spans: add the answer's span and the characters of each token, for a reader.
         prune: if the table does not fit, ``none`` only cuts cells, ``hem`` first drops columns (``pruning``).
@@ -37,7 +39,7 @@ class EncodingOptions:
     max_tokens: int = 2048
     sentences: int | None = 5
     input: Input = "both"
-    reset_positions: bool = True
+    positions: Positions = "cell"
     max_positions: int = 512
     histogram_row: bool = False
     spans: bool = False
@@ -47,10 +49,10 @@ class EncodingOptions:
     def __post_init__(self) -> None:
         if self.max_tokens < 3 or (self.sentences or 0) < 0 or self.max_positions < 1:
             raise UserError(f"encoding needs max_tokens >= 3, sentences >= 0, max_positions >= 1: {self}")
-        if not self.reset_positions and self.max_tokens > self.max_positions:
+        if self.positions == "sequence" and self.max_tokens > self.max_positions:
             raise UserError(
                 f"max_tokens={self.max_tokens} is more than the {self.max_positions} positions of the "
-                "backbone; lower it or, unless it reads single cells, set model.positions=cell"
+                "backbone; lower it or, unless it reads single cells, set model.positions=cell or column"
             )
 
 

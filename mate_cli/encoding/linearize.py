@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mate_cli.config.model import Positions
 from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer, Pieces
 
@@ -92,7 +93,7 @@ def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, opt
         arrays[name][head:] = marks[cell]
     arrays |= {
         "input_ids": ids.astype(np.int32),
-        "position": token_positions(head, cell, options.reset_positions, options.max_positions),
+        "position": token_positions(head, cell, text.columns, options.positions, options.max_positions),
     }
     values = text.values
     if text.kept is not None:
@@ -100,19 +101,31 @@ def _features(ids: np.ndarray, head: int, cell: np.ndarray, text: TableText, opt
     return Features(**arrays, cell_value=values)
 
 
-def token_positions(head: int, cell: np.ndarray, reset: bool, max_positions: int) -> np.ndarray:
-    """Return absolute positions, or positions that restart in each cell, clamped (paper section 3.2).
+def token_positions(head: int, cell: np.ndarray, columns: int, positions: Positions, max_positions: int) -> np.ndarray:
+    """Return positions that count through the input, or restart in each cell (paper section 3.2) or column.
+
+    Within a cell they end at the last position, down a column they start again after it.
 
     Args:
-        head: length of the question part; cell: ``[table tokens]``, the cell of each.
+        head: length of the question part.
+        cell: ``[table tokens]``, the cell of each, row-major, in order.
 
     Returns:
         int32 ``[tokens]``.
     """
     place = np.arange(head + len(cell), dtype=np.int32)
-    if not reset:
+    if positions == "sequence":
         return place
-    starts_cell = np.flatnonzero(np.diff(cell, prepend=-1))
-    lengths = np.diff(starts_cell, append=len(cell))
-    place[head:] -= np.repeat(head + starts_cell, lengths).astype(np.int32)
-    return np.minimum(place, max_positions - 1)
+    if positions == "cell":
+        place[head:] = _places(cell)
+        return np.minimum(place, max_positions - 1)
+    column = cell % max(columns, 1)
+    order = np.argsort(column, kind="stable")
+    place[head + order] = _places(column[order])
+    return place % max_positions
+
+
+def _places(group: np.ndarray) -> np.ndarray:
+    """Return the place of each token in its group; groups are without gaps."""
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    return np.arange(len(group)) - np.repeat(starts, np.diff(starts, append=len(group)))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mate_cli.config.model import Positions
 from mate_cli.encoding.features import ARRAYS
 from mate_cli.encoding.linearize import token_positions
 from mate_cli.encoding.table_pieces import TablePieces
@@ -32,7 +33,7 @@ class MaskingOptions:
         joined_texts: take a span of all texts in random order; otherwise the first text of fitting length.
         min_text, max_text: limits of the text in pieces; a span is extended to whole words. If all texts together are
             shorter, the example has all of them.
-        reset_positions, max_positions: as in ``EncodingOptions``.
+        positions, max_positions: as in ``EncodingOptions``.
     """
 
     max_tokens: int = 128
@@ -41,7 +42,7 @@ class MaskingOptions:
     joined_texts: bool = True
     min_text: int = 8
     max_text: int = 32
-    reset_positions: bool = True
+    positions: Positions = "cell"
     max_positions: int = 512
 
 
@@ -166,7 +167,7 @@ def _arrays(head: int, cell: np.ndarray, pieces: TablePieces, options: MaskingOp
     arrays["segment"][head:] = 1
     for name in ("column_rank", "inv_column_rank"):
         arrays[name][head:] = getattr(pieces, name)[cell]
-    arrays["position"] = token_positions(head, cell, options.reset_positions, options.max_positions)
+    arrays["position"] = token_positions(head, cell, pieces.columns, options.positions, options.max_positions)
     return arrays
 
 

@@ -140,7 +140,7 @@ class Answerer(Predictor):
         """The message for a table that needs ``needed`` tokens uncut, with a remedy."""
         config = self.model.config
         limits = [config.linformer_tokens] if config.heads == "linformer" else []
-        if not self.options.reset_positions:
+        if self.options.positions == "sequence":
             limits.append(self.options.max_positions)
         more = f"add max_tokens={needed}, or " if needed <= min(limits, default=needed) else ""
         return (

@@ -15,7 +15,7 @@ from transformers import PretrainedConfig, TapasConfig
 
 from mate_cli.attention import HeadGroup, Pattern, full_pattern, mate_pattern
 from mate_cli.config.kinds import KINDS
-from mate_cli.config.model import POOLINGS, TRAINED_HEADS
+from mate_cli.config.model import POOLINGS, TRAINED_HEADS, Positions
 from mate_cli.config.task import SPAN_HEADS
 from mate_cli.system.errors import UserError
 
@@ -68,6 +68,7 @@ class MateConfig(PretrainedConfig):
     layer_norm_eps: float = 1e-12
     pad_token_id: int | None = 0
     reset_position_index_per_cell: bool = True
+    reset_position_index_per_column: bool = False
     heads: str = "mate"
     row_heads_ratio: float = 0.5
     linformer_k: int = 256
@@ -86,6 +87,13 @@ class MateConfig(PretrainedConfig):
     init_cell_selection_weights_to_zero: bool = False
     allow_empty_column_selection: bool = False
     mentions: bool = False
+
+    @property
+    def positions(self) -> Positions:
+        """Where the positions of tokens restart."""
+        if self.reset_position_index_per_cell:
+            return "cell"
+        return "column" if self.reset_position_index_per_column else "sequence"
 
     def pattern(self) -> Pattern:
         """Return the tokens that each head attends to.

@@ -40,17 +40,20 @@ class Embeddings(nn.Module):
         return (token_types_T7[:, : len(sizes)] >= sizes).sum()
 
 
-def reset_positions(column: Tensor, row: Tensor, max_positions: int) -> Tensor:
-    """Return the position of each token within its cell, clamped to the table (docs/notes.md, note 5).
+def reset_positions(column: Tensor, row: Tensor, max_positions: int, per_column: bool = False) -> Tensor:
+    """Return the position of each token within its cell, clamped to the table, or within its column, modulo its size.
 
-    The question is one cell; other cells are (column, row) pairs.
+    The question is a cell and a column of its own; other cells are (column, row) pairs (docs/notes.md, note 5).
 
     Args:
         column, row: int64 ``[batch, tokens]``.
     """
-    index = torch.arange(column.shape[1], device=column.device).expand_as(column)
-    cell = column * (row.amax() + 1) + row
-    _, number = torch.unique(cell, return_inverse=True)
-    first = torch.full((len(column), int(number.max()) + 1), column.shape[1], device=column.device)
-    first = first.scatter_reduce(1, number, index, "amin")
-    return (index - first.gather(1, number)).clamp(max=max_positions - 1)
+    group = column if per_column else column * (row.amax() + 1) + row
+    order = group.argsort(dim=1, stable=True)
+    ordered = group.gather(1, order)
+    index = torch.arange(group.shape[1], device=group.device).expand_as(group)
+    starts = torch.ones_like(ordered, dtype=torch.bool)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = torch.where(starts, index, 0).cummax(1).values
+    place = torch.zeros_like(index).scatter(1, order, index - first)
+    return place % max_positions if per_column else place.clamp(max=max_positions - 1)

@@ -114,9 +114,10 @@ class MateModel(MatePreTrainedModel):
 
     def _positions(self, token_types: Tensor) -> Tensor:
         last = self.config.max_position_embeddings
-        if self.config.reset_position_index_per_cell:
-            return reset_positions(token_types[..., 1], token_types[..., 2], last)
-        return torch.arange(token_types.shape[1], device=token_types.device).expand(token_types.shape[:2])
+        if self.config.positions == "sequence":
+            return torch.arange(token_types.shape[1], device=token_types.device).expand(token_types.shape[:2])
+        per_column = self.config.positions == "column"
+        return reset_positions(token_types[..., 1], token_types[..., 2], last, per_column)
 
     def _plan(self, keep: Tensor, kept_types: Tensor, backend: str) -> Plan:
         segment, column, row = kept_types[:, :3].cpu().numpy().T

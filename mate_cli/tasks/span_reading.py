@@ -126,7 +126,7 @@ class SpanReading(Task):
     def prepare_model(self, config: MateConfig) -> None:
         config.max_span, config.span_head = self.max_span, self.head
         # The input is one text, so positions run through it, as in BERT.
-        config.reset_position_index_per_cell = False
+        config.reset_position_index_per_cell = config.reset_position_index_per_column = False
 
     def encoding(self, options: EncodingOptions) -> EncodingOptions:
         """Add no sentences: the reading text has the whole passages."""

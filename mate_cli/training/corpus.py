@@ -67,7 +67,7 @@ def masking_options(task: TaskConfig, options: EncodingOptions) -> MaskingOption
         masking.joined_texts,
         masking.min_text,
         masking.max_text,
-        options.reset_positions,
+        options.positions,
         options.max_positions,
     )
 

@@ -145,9 +145,10 @@ def public_command(command: Sequence[str]) -> str | None:
 
 
 def is_tapas(config: MateConfig) -> bool:
-    """True if TAPAS's classes compute the same: full attention, a pooled [CLS], all token type embeddings."""
+    """True if TAPAS's classes compute the same: full attention, a pooled [CLS], all token types, its positions."""
     pools_first = config.pooling == "first" or not kind_named(config.kind).pools(config)
-    return config.heads == "full" and pools_first and not config.text_only and not config.histogram_row
+    has_own_parts = config.text_only or config.histogram_row or config.positions == "column"
+    return config.heads == "full" and pools_first and not has_own_parts
 
 
 def _public_words(words: Sequence[str]) -> Iterator[str]:

@@ -60,7 +60,7 @@ def encoding_options(config: Scheduled, task: Task, model: MateConfig) -> Encodi
         max_tokens,
         None if config.task.expansion == "all" else config.task.sentences,
         config.task.input,  # type: ignore[arg-type]
-        model.reset_position_index_per_cell,
+        model.positions,
         model.max_position_embeddings,
         model.histogram_row,
         prune=schedule.prune,  # type: ignore[arg-type]

@@ -131,10 +131,12 @@ def choose_attention(chosen: MateConfig, model: ModelConfig, max_tokens: int) ->
     chosen.linformer_k, chosen.linformer_tokens = model.linformer.k, max_tokens
     chosen.table_etc_radius, chosen.table_etc_global_size = model.table_etc.radius, model.table_etc.global_size
     chosen.etc_global_size = model.etc.global_size
-    if model.positions != "auto":
-        fits = max_tokens <= chosen.max_position_embeddings
-        counts_through = model.positions == "sequence" or (model.positions == "paper" and fits)
-        chosen.reset_position_index_per_cell = not counts_through
+    positions = model.positions
+    if positions == "paper":
+        positions = "sequence" if max_tokens <= chosen.max_position_embeddings else "cell"
+    if positions != "auto":
+        chosen.reset_position_index_per_cell = positions == "cell"
+        chosen.reset_position_index_per_column = positions == "column"
     chosen.text_only, chosen.histogram_row = model.sat.text_only, model.sat.histogram
 
 

@@ -145,13 +145,24 @@ def test_positions_count_within_each_cell(tokenizer: CellTokenizer, example: Exa
         seen[row, column] = count + 1
 
 
+@given(example=examples(), max_positions=st.integers(1, 12))
+def test_positions_count_down_each_column(tokenizer: CellTokenizer, example: Example, max_positions: int) -> None:
+    features = one(example, tokenizer, positions="column", max_positions=max_positions)
+    assert isinstance(features, Features)
+    seen: dict[int, int] = {}
+    for column, position in zip(features.column, features.position, strict=True):
+        count = seen.get(column, 0)
+        assert position == count % max_positions
+        seen[column] = count + 1
+
+
 def test_absolute_positions(tokenizer: CellTokenizer) -> None:
     example = Example("q", "who", Table("t", (Cell("red"),), ((Cell("x y z"),),)))
-    features = one(example, tokenizer, reset_positions=False, max_tokens=12, max_positions=12)
+    features = one(example, tokenizer, positions="sequence", max_tokens=12, max_positions=12)
     assert isinstance(features, Features)
     assert features.position.tolist() == list(range(7))
     with pytest.raises(UserError, match="positions of the backbone"):
-        EncodingOptions(max_tokens=13, max_positions=12, reset_positions=False)
+        EncodingOptions(max_tokens=13, max_positions=12, positions="sequence")
 
 
 @given(example=examples(), limit=st.integers(20, 120))

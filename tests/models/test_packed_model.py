@@ -164,6 +164,14 @@ def test_positions_restart_in_each_cell():
     assert reset_positions(column, row, 2).tolist() == [[0, 1, 1, 0, 1, 0, 0, 1, 1, 0]]
 
 
+def test_positions_count_down_each_column():
+    column = torch.tensor([[0, 0, 0, 1, 1, 2, 1, 1, 1, 2], [0, 1, 2, 3, 1, 2, 3, 1, 2, 3]])
+    row = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]])
+    expected = [[0, 1, 2, 0, 1, 0, 2, 3, 4, 1], [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]]
+    assert reset_positions(column, row, 512, per_column=True).tolist() == expected
+    assert reset_positions(column, row, 2, per_column=True)[0].tolist() == [0, 1, 0, 0, 1, 0, 0, 1, 0, 1]
+
+
 def test_positions_do_not_mix_cells_beyond_the_tables():
     """The release numbers cells column * 256 + row, so that row 256 of a column is row 0 of the next."""
     column = torch.tensor([[1, 1, 2, 2]])

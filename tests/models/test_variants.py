@@ -197,17 +197,23 @@ def test_8192_tokens_of_table_etc_need_little_memory():
 
 
 @pytest.mark.parametrize(
-    ("positions", "max_tokens", "trained_per_cell", "per_cell"),
+    ("positions", "max_tokens", "trained", "chosen"),
     [
-        ("auto", 2048, False, False),
-        ("auto", 100, True, True),
-        ("cell", 100, False, True),
-        ("sequence", 100, True, False),
-        ("paper", 512, True, False),
-        ("paper", 513, False, True),
+        ("auto", 2048, "sequence", "sequence"),
+        ("auto", 100, "cell", "cell"),
+        ("auto", 100, "column", "column"),
+        ("cell", 100, "sequence", "cell"),
+        ("cell", 100, "column", "cell"),
+        ("column", 2048, "cell", "column"),
+        ("sequence", 100, "cell", "sequence"),
+        ("sequence", 100, "column", "sequence"),
+        ("paper", 512, "cell", "sequence"),
+        ("paper", 513, "column", "cell"),
     ],
 )
-def test_positions_restart_in_each_cell_or_count_through(positions, max_tokens, trained_per_cell, per_cell):
-    config = MateConfig(reset_position_index_per_cell=trained_per_cell)
+def test_positions_restart_in_each_cell_or_column_or_count_through(positions, max_tokens, trained, chosen):
+    config = MateConfig(
+        reset_position_index_per_cell=trained == "cell", reset_position_index_per_column=trained == "column"
+    )
     choose_attention(config, ModelConfig(name="mate", positions=positions), max_tokens)
-    assert config.reset_position_index_per_cell is per_cell
+    assert config.positions == chosen
