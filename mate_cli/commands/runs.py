@@ -18,6 +18,7 @@ from mate_cli.reporting.runs import (
     report_broken,
     run_folder,
     runs_table,
+    total_time,
 )
 from mate_cli.runs.records import RunRecord, read_run, read_runs
 
@@ -42,7 +43,8 @@ def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
             print(json.dumps(record.plain(), ensure_ascii=False))
     elif chosen:
         console.print(runs_table(chosen, console.width))
-        console.print(f"{len(chosen)} of {len(runs)} runs in {config.paths.runs}", highlight=False, markup=False)
+        line = f"{len(chosen)} of {len(runs)} runs in {config.paths.runs}, {total_time(chosen)} of training"
+        console.print(line, highlight=False, markup=False)
     else:
         where = f" with {config.where}" if runs and config.where else ""
         console.print(f"no runs in {config.paths.runs}{where}; mate train makes one", highlight=False, markup=False)

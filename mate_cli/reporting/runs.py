@@ -198,6 +198,11 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
 
 
+def total_time(runs: Iterable[RunRecord]) -> str:
+    """The time that the trainings of these runs took together, as far as it is known."""
+    return duration(sum(run.status.get("seconds") or 0.0 for run in runs))
+
+
 def count(number: float | None) -> str:
     """A large number with a unit prefix."""
     if number is None:

@@ -137,6 +137,17 @@ def test_a_wrong_condition_is_one_line(
     assert words in one_line(capsys)
 
 
+def test_the_time_of_the_chosen_runs_is_added_up(
+    mate: Mate, runs: Path, config: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, seconds in enumerate((4000.0, 8000.0, 100.0)):
+        write_run(runs / "sample" / f"timed{number}", config | {"seed": number + 5}, seconds=seconds)
+    assert mate() == 0
+    assert "6 of 6 runs in ./runs, 3.4 h of training\n" in capsys.readouterr().out
+    assert mate("where=seed=7") == 0
+    assert "1 of 6 runs in ./runs, 1.7 min of training\n" in capsys.readouterr().out
+
+
 def test_the_list_and_its_json(mate: Mate, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert mate("where=task=sample") == 0
     out = capsys.readouterr().out
