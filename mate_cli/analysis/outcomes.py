@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -225,7 +224,7 @@ def _lines(file: Path, command: str) -> list[dict[str, Any]]:
         raise UserError(f"{file} does not exist; create it with {command}")
     try:
         return read_json_lines(found)
-    except (OSError, ValueError, EOFError, zlib.error) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"cannot read {found} ({error}); create it again with {command}") from error
 
 

@@ -124,6 +124,12 @@ class QaConfig:
     answer_loss_cutoff: float | None = key(
         None, "aggregation: a result whose loss is above this teaches nothing; null: all teach", above=0
     )
+    history: str | None = key(
+        None,
+        "a run's predictions-train.jsonl, whose answers are the history of follow-ups in training; null: right answers",
+        text=True,
+        reads="file",
+    )
 
     def problems(self) -> list[str]:
         """The difference is one operator of several."""

@@ -20,12 +20,17 @@ _MANIFEST, _SHARDS = "manifest.json", "shard-*.arrow"
 
 
 def data_hash(config: TrainConfig) -> str | None:
-    """Return the hash of the data that a configuration names, mixed examples included; see ``folder_hash``."""
-    task, own = config.task, _data_hash(config.task, config.data_dir, config.paths)
-    if task.mixed.format is None:
-        return own
-    mixed = _data_hash(mixed_task(task), task.mixed.data_dir, config.paths)
-    return None if own is None or mixed is None else hashlib.sha1(f"{own} {mixed}".encode()).hexdigest()
+    """Return the hash of the data that a configuration names, with mixed examples and history; see ``folder_hash``."""
+    task = config.task
+    parts = [_data_hash(task, config.data_dir, config.paths)]
+    if task.mixed.format is not None:
+        parts.append(_data_hash(mixed_task(task), task.mixed.data_dir, config.paths))
+    if task.qa.history is not None:
+        parts.append(content_hash([Path(task.qa.history).expanduser()]))
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return known[0] if len(known) == 1 else hashlib.sha1(" ".join(known).encode()).hexdigest()
 
 
 def _data_hash(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> str | None:

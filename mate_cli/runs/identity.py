@@ -10,7 +10,7 @@ Two trainings are the same if everything that decides their result is equal:
 2. The data, by content and not by path: the hash of ``runs.data``, kept in ``environment.json``. Records from before
    there was a hash have the hash of what lies at their ``data_dir`` now. If the hash of one of the two is unknown,
    because nothing lies there, ``task.format`` alone decides; if both are unknown, the resolved path decides. Examples
-   that are mixed in (``task.mixed``) are part of the data.
+   that are mixed in (``task.mixed``) and the answers before (``task.qa.history``) are part of the data.
 3. The weights at the start. Weights from a run or a folder (``backbone.path``) count by their hash, kept in
    ``environment.json`` under ``origin``; where one of the two hashes is unknown, the resolved path decides. Weights
    from a package or the hub count by name.
@@ -57,6 +57,7 @@ _NEVER = (
         "ablation",
         "data_dir",
         "task.mixed.data_dir",
+        "task.qa.history",
         "schedule.save_every",
     ),
     *("task.name", "task.report_split", "task.default_schedule", "task.schedules"),

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,11 +47,14 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Read one object from each line of a file, which may be packed by gzip (``.gz``).
 
     Raises:
-        OSError, ValueError, EOFError, zlib.error: the file cannot be read, or is something else.
+        OSError, ValueError: the file cannot be read, or is something else.
     """
     packed = path.suffix == ".gz"
-    with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
-        return [dict(json.loads(line)) for line in file]  # str.splitlines would also cut inside of texts, at U+2028
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
+            return [dict(json.loads(line)) for line in file]  # str.splitlines would also cut inside of texts, at U+2028
+    except (EOFError, zlib.error) as error:
+        raise gzip.BadGzipFile(str(error)) from error
 
 
 @contextmanager

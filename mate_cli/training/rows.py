@@ -13,7 +13,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
-from mate_cli.encoding.source import DataSource, DrawnSource, PartSource, SplitSource
+from mate_cli.encoding.source import DataSource, DrawnSource, HistorySource, PartSource, SplitSource
 from mate_cli.system.errors import UserError
 from mate_cli.tables.data_folder import mixed_folder
 from mate_cli.tasks.task import Task
@@ -55,6 +55,8 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
     train, dev = _sources(config)
     limit = active_schedule(config).validate_on
     scored = dev if limit is None else DrawnSource(dev, limit)
+    if history := config.task.qa.history:
+        train = HistorySource(train, Path(history).expanduser())
     train_split = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
     dev_split = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
     rows = train_split.dataset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from mate_cli.encoding.source import (
     BlankedSource,
     DataSource,
     DrawnSource,
+    HistorySource,
     MadeSource,
     PartSource,
     SplitSource,
@@ -81,6 +83,38 @@ def test_held_out_tables_are_not_among_the_others(tmp_path: Path) -> None:
     assert 2 <= len(names) <= 20  # of 40; a quarter on average
     assert sum(len(part.read().examples) for part in (held_out, others)) == len(whole.read().examples)
     assert len({source.fingerprint() for source in (whole, held_out, others)}) == 3
+
+
+def test_the_history_is_what_a_run_answered(tmp_path: Path) -> None:
+    """The first question is answered by another cell, the second not at all; a question alone has no history."""
+    whole, answers = DataSource("sqa", write_sqa(tmp_path), "train"), tmp_path / "predictions-train.jsonl"
+    right = whole.read().examples
+    first = next(example for example in right if example.conversation and example.position == 0)
+    answers.write_text(json.dumps({"id": first.id, "cells": [[0, 1], [1, 1]], "aggregation": "NONE"}) + "\n")
+    source = HistorySource(whole, answers)
+    read = source.read()
+    assert [replace(e, previous=()) for e in read.examples] == [replace(e, previous=()) for e in right]
+    told = {(e.conversation, e.position): e.previous for e in read.examples}
+    assert told.pop((first.conversation, 1)) == ((0, 1), (1, 1))
+    assert set(told.values()) == {()}
+    before = source.fingerprint()
+    answers.write_text(json.dumps({"id": first.id, "cells": [[0, 0]]}) + "\n")
+    assert len({before, source.fingerprint(), whole.fingerprint()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"id": "another", "cells": [[0, 1]]}', "answers no question of train"),
+        ('{"id": "another", "label": 1}', "no file of predicted cells"),
+        ("no json", "no file of predicted cells"),
+    ],
+)
+def test_a_history_of_something_else_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    whole, answers = DataSource("sqa", write_sqa(tmp_path), "train"), tmp_path / "answers.jsonl"
+    answers.write_text(content + "\n")
+    with pytest.raises(UserError, match=message):
+        HistorySource(whole, answers).read()
 
 
 def test_a_part_without_a_table_is_refused(tmp_path: Path) -> None:

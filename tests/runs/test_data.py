@@ -14,6 +14,7 @@ from mate_cli.runs.data import data_hash, folder_hash
 from mate_cli.system import files
 from mate_cli.tables.data_folder import data_folder
 from tests.config.test_config import train_config
+from tests.tables.releases import write_sqa
 
 
 @pytest.fixture
@@ -73,3 +74,16 @@ def test_a_corpus_counts_by_its_files_its_shards_or_its_address(tmp_path: Path) 
         (tmp_path / "tables" / name).write_text("{}")
     assert data_hash(config) == files.content_hash([tmp_path / "tables" / "manifest.json"])
     assert data_hash(replace(config, data_dir="s3://bucket/tables")) == "s3://bucket/tables"
+
+
+def test_the_answers_before_are_part_of_the_data(tmp_path: Path) -> None:
+    data, answers = write_sqa(tmp_path / "sqa"), tmp_path / "predictions-train.jsonl"
+    words = ("task=sqa", f"data_dir={data}", f"paths.cache={tmp_path}/cache")
+    told = train_config(*words, f"task.qa.history={answers}")
+    hashes = [data_hash(train_config(*words)), data_hash(told)]
+    for content in ("{}", '{"id": "s-1"}'):
+        answers.write_text(content)
+        hashes.append(data_hash(told))
+    assert len({*hashes} - {None}) == 4
+    moved = answers.rename(tmp_path / "sqa" / answers.name)
+    assert data_hash(train_config(*words, f"task.qa.history={moved}")) == hashes[-1]

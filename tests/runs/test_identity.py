@@ -21,7 +21,7 @@ from tests.config.test_config import train_config
 
 NEVER = (
     *("name", "resume", "overwrite", "dry_run", "paths", "logger", "hardware", "ablation", "data_dir", "schedule"),
-    "task.mixed.data_dir",
+    *("task.mixed.data_dir", "task.qa.history"),
     *("task.name", "task.report_split", "task.default_schedule", "model.name", "backbone.name"),
 )
 """Keys, or groups of them, that never count: those of a schedule are looked at by its name."""
