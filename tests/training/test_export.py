@@ -104,6 +104,23 @@ def test_a_dense_model_is_a_tapas(task: str, name: str, told: dict[str, Any], be
         compare(name, own, found, {n: tensor.double() for n, tensor in stored.items()}, batch, ours.config.temperature)
 
 
+def test_a_fifth_operator_is_one_of_tapas_too(bert: Path, tmp_path: Path) -> None:
+    words = ("task=wtq", "task.qa.difference=true", "model=tapas", "backbone=folder", f"backbone.path={bert}")
+    to = exported(make_run(tmp_path / "run", *words), tmp_path / "to")
+    theirs = transformers.TapasForQuestionAnswering.from_pretrained(to)
+    assert theirs.config.aggregation_labels == {**OPERATORS, 4: "DIFFERENCE"}
+    stored = load_file(to / "model.safetensors")["aggregation_classifier.weight"]
+    assert torch.equal(theirs.aggregation_classifier.weight, stored)
+    assert len(stored) == 5
+
+
+def test_positions_down_columns_are_none_of_tapas(bert: Path, tmp_path: Path) -> None:
+    words = ("task=sqa", "model=tapas", "model.positions=column", "backbone=folder", f"backbone.path={bert}")
+    to = exported(make_run(tmp_path / "run", *words), tmp_path / "to")
+    assert "TapasForQuestionAnswering" not in (to / "README.md").read_text()
+    assert AutoModel.from_pretrained(to).config.positions == "column"
+
+
 def test_a_dense_pre_trained_model_is_a_tapas(bert: Path, tmp_path: Path) -> None:
     """Its output weights are the word embeddings there too; logits at masked words to 1e-6."""
     words = ("task=mlm", "model=tapas", "backbone=folder", f"backbone.path={bert}")
