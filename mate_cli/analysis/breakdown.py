@@ -12,6 +12,9 @@ from mate_cli.metrics.statistics import Interval, mean_interval
 from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.table import Example
 
+Place = tuple[int, str]
+"""The place of a group among those beside it, and its name."""
+
 
 @dataclass(frozen=True)
 class QuestionGroup:
@@ -68,10 +71,6 @@ def _by_place(by: str, places: Sequence[Place | None]) -> Iterator[tuple[str, st
     if len(known) > 1:
         for wanted in known:
             yield by, wanted[1], [number for number, place in enumerate(places) if place == wanted]
-
-
-Place = tuple[int, str]
-"""The place of a group among those beside it, and its name."""
 
 
 def _binned(value: int, ends: Sequence[int]) -> Place:
