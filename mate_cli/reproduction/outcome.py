@@ -236,11 +236,13 @@ def flow_numbers(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steps(experiment: Experiment, row: Row, ledger: Ledger) -> set[Step]:
+    """The steps behind the values of a row; those of a seed without a value do not count."""
     return {
         step
         for column in experiment.columns.values()
         if column.source in row.sources
         for seed in range(ledger.config.seeds)
+        if _value(experiment, row, column, seed, ledger) is not None
         for last in steps_of(row.sources[column.source], column.metric, seed, ledger.config)
         for step in closure(last)
     }

@@ -134,7 +134,7 @@ def test_the_command_on_a_trained_run(trained, tmp_path, capsys):
             ["analysis=errors", "run=RUN", "max_tokens=512"],
             "max_tokens belongs to analysis=robustness or coverage or flow",
         ),
-        (["run=RUN", "analysis=coverage"], "run belongs to analysis=errors or robustness or flow"),
+        (["run=RUN", "analysis=coverage"], "run belongs to analysis=errors or breakdown or robustness or flow"),
     ],
 )
 def test_what_is_refused(trained, capsys, words, message):
