@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ class Breakdown:
     """
     Attributes:
         measure: name of the measure that ``accuracy`` is; a question that did not fit counts as wrong.
-        groups: all questions first; nothing where all questions would be in one group.
+        groups: all questions first; nothing where all questions would be in one group. Questions with certain words can
+            be in several groups, or in none.
     """
 
     measure: str
@@ -64,6 +66,10 @@ def _groups(outcomes: Outcomes) -> Iterator[tuple[str, str, list[int]]]:
         yield from _by_place(by, places)
     chosen = [outcomes.records.get(example.id, {}).get("aggregation") for example in outcomes.examples]
     yield from _by_place("operator chosen", [None if name is None else (0, name) for name in chosen])
+    for words, pattern in _ASKED.items():
+        numbers = [number for number, example in enumerate(outcomes.examples) if pattern.search(example.question)]
+        if numbers:
+            yield "words in the question", words, numbers
 
 
 def _by_place(by: str, places: Sequence[Place | None]) -> Iterator[tuple[str, str, list[int]]]:
@@ -108,4 +114,21 @@ _PLACES: Mapping[str, Callable[[Example], Place | None]] = {
     "rows of the table": lambda example: _binned(example.table.num_rows, (5, 10, 20, 50)),
     "columns of the table": lambda example: _binned(example.table.num_columns, (4, 6, 8, 12)),
     "words of the question": lambda example: _binned(len(example.question.split()), (5, 10, 15, 20)),
+}
+
+# Words by which people ask for what data sets without kinds of questions do not name.
+_ASKED = {
+    words: re.compile(rf"\b({pattern})\b", re.IGNORECASE)
+    for words, pattern in {
+        "before, after, next, above, below": "before|after|next|previous|prior|following|above|below",
+        "first, last, most, least, -est": "first|last|most|least|fewest|top|"
+        "(high|low|larg|small|long|short|old|young|tall)est",
+        "how many": "how many|number of",
+        "total, average, combined": "total|average|combined|altogether|in all",
+        "difference, how much more": "difference|how (many|much) (more|less|fewer|longer|higher|larger|taller|older)",
+        "more than, less than, at least": "(more|less|fewer|greater) than|at least|at most|over|under",
+        "same": "same",
+        "or": "or",
+        "is, was, did at the start": "^(is|are|was|were|did|does|do|has|have)",
+    }.items()
 }

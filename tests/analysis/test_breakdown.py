@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mate_cli.analysis.breakdown import break_down
+from mate_cli.analysis.breakdown import _ASKED, _binned, break_down
 from mate_cli.analysis.outcomes import open_outcomes
 from mate_cli.cli.main import main
 from mate_cli.config.paths import PathsConfig
@@ -34,9 +34,10 @@ def test_groups_of_a_kind_part_the_questions(task: str, run: Any) -> None:  # no
         parts[group.by].append(group)
     assert "answer" in parts
     for by, own in parts.items():
-        assert len(own) > 1
-        assert sum(group.questions for group in own) <= len(values)
-        if by not in ("operator chosen", "official class", "question of the conversation"):
+        if by != "words in the question":  # of which a question may have several
+            assert len(own) > 1
+            assert sum(group.questions for group in own) <= len(values)
+        if by not in ("operator chosen", "official class", "question of the conversation", "words in the question"):
             total = sum(group.questions * group.accuracy.mean for group in own)
             assert total == pytest.approx(values.sum())
 
@@ -53,11 +54,25 @@ def test_each_group_has_its_own_questions(run: Any) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Who was next?", ["before, after"]),
+        ("Was Ann before Bo or after?", ["before, after", "or", "is, was, did"]),
+        ("how many more did she win", ["how many", "difference"]),
+        ("Which is the tallest above 3 m?", ["before, after", "first, last"]),
+        ("Where is the forest?", []),
+    ],
+)
+def test_words_that_ask(question: str, names: list[str]) -> None:
+    assert [words for words, pattern in _ASKED.items() if pattern.search(question)] == [
+        words for words in _ASKED if words.startswith(tuple(names))
+    ]
+
+
+@pytest.mark.parametrize(
     ("rows", "name"), [(1, "1 to 5"), (5, "1 to 5"), (6, "6 to 10"), (50, "21 to 50"), (51, "over 50"), (0, "0 to 5")]
 )
 def test_bins_include_their_ends(rows: int, name: str) -> None:
-    from mate_cli.analysis.breakdown import _binned
-
     assert _binned(rows, (5, 10, 20, 50))[1] == name
 
 
