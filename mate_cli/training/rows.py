@@ -12,8 +12,9 @@ from rich.console import Console
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.history import HistorySource
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
-from mate_cli.encoding.source import DataSource, DrawnSource, HistorySource, PartSource, SplitSource
+from mate_cli.encoding.source import DataSource, DrawnSource, PartSource, SplitSource
 from mate_cli.system.errors import UserError
 from mate_cli.tables.data_folder import mixed_folder
 from mate_cli.tasks.task import Task

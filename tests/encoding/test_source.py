@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from mate_cli.config import task
+from mate_cli.encoding.history import HistorySource
 from mate_cli.encoding.source import (
     AnswerlessSource,
     BlankedSource,
     DataSource,
     DrawnSource,
-    HistorySource,
     MadeSource,
     PartSource,
     SplitSource,

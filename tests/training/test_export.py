@@ -237,7 +237,10 @@ def test_the_card_tells_data_settings_scores_commands_and_limits(selector: RunFo
     first, second = re.search(r"## Commands\n\n```\n(.*)\n(.*)\n```", card).groups()  # type: ignore[union-attr]
     assert first.startswith("mate train task=sample model=mate schedule=smoke backbone=folder backbone.path=bert")
     assert second == "mate train task=sqa backbone=run backbone.path=selector data_dir=DATA name=child"
-    assert "TAPAS's classes in `transformers` load these weights, but attend or pool in another way" in card
+    assert "load these weights, but attend, pool or count positions in another way" in card
+        "TAPAS's classes in `transformers` load these weights, but attend, pool or count positions in another way"
+        in card
+    )
     assert "at most 512 tokens" in card
 
 
