@@ -27,7 +27,7 @@ class Embeddings(nn.Module):
         self.dropout = FeatureDropout(config.hidden_dropout_prob)
 
     def forward(self, input_ids_T: Tensor, token_types_T7: Tensor, positions_T: Tensor, place_T: Tensor) -> Tensor:
-        """Map int64 indices to float ``[tokens, hidden]``; positions count from 0 in each cell."""
+        """Map int64 indices to float ``[tokens, hidden]``."""
         states_TH = self.word_embeddings(input_ids_T) + self.position_embeddings(positions_T)
         for number, size in enumerate(self.type_vocab_sizes):
             table = getattr(self, f"token_type_embeddings_{number}")

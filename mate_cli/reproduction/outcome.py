@@ -129,7 +129,7 @@ def outcome(experiment: Experiment, ledger: Ledger) -> Outcome:
     rows = []
     for row in chosen_rows(experiment, ledger.config.only):
         cells = {column.name: _cell(experiment, row, column, ledger) for column in experiment.columns.values()}
-        steps = _steps(experiment, row, ledger)
+        steps = _steps(experiment, row, cells, ledger)
         rows.append(OutcomeRow(row, cells, _codes(steps, ledger), _machines(steps, ledger)))
     return Outcome(experiment, tuple(rows))
 
@@ -235,14 +235,13 @@ def flow_numbers(result: Mapping[str, Any]) -> dict[str, Any]:
     return numbers
 
 
-def _steps(experiment: Experiment, row: Row, ledger: Ledger) -> set[Step]:
-    """The steps behind the values of a row; those of a seed without a value do not count."""
+def _steps(experiment: Experiment, row: Row, cells: Mapping[str, Comparison], ledger: Ledger) -> set[Step]:
+    """The steps behind the values of a row."""
     return {
         step
         for column in experiment.columns.values()
         if column.source in row.sources
-        for seed in range(ledger.config.seeds)
-        if _value(experiment, row, column, seed, ledger) is not None
+        for seed in cells[column.name].by_seed
         for last in steps_of(row.sources[column.source], column.metric, seed, ledger.config)
         for step in closure(last)
     }

@@ -31,12 +31,13 @@ class Operator:
 
 
 NONE = Operator("NONE")
+DIFFERENCE = Operator("DIFFERENCE", lambda numbers: max(numbers) - min(numbers), needs_numbers=True)
 OPERATORS = (
     NONE,
     Operator("SUM", sum, needs_numbers=True),
     Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), needs_numbers=True),
     Operator("COUNT", lambda values: float(len(values))),
-    Operator("DIFFERENCE", lambda numbers: max(numbers) - min(numbers), needs_numbers=True),
+    DIFFERENCE,
 )
 """In the order of the labels. The first four are TAPAS's, whose checkpoints are loaded; a model has those or all."""
 

@@ -5,8 +5,9 @@ Models with TAPAS's four operators do not learn from differences (``task.qa.diff
 
 from __future__ import annotations
 
+from mate_cli.tables.aggregation import DIFFERENCE
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
-from mate_cli.tables.queries.grammar import DIFFERENCE, OneOf, RowSet, SqlQuery
+from mate_cli.tables.queries.grammar import OneOf, RowSet, SqlQuery
 from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, event, more, scale
 from mate_cli.tables.queries.sheet import TypedColumn
 from mate_cli.tables.queries.words import is_amount, is_label, is_time
@@ -69,7 +70,7 @@ def difference(draw: Draw) -> Question:
         raise UnclearError
     (_, less, low), (_, greater, high) = sorted(rows, key=lambda row: column.keys[row[0]] or 0.0)
     text = draw.choice(_difference_words(draw, column, high, low))
-    return computed(draw, "difference", text, SqlQuery(column, greater, DIFFERENCE, minus=less))
+    return computed(draw, "difference", text, SqlQuery(column, greater, DIFFERENCE.name, minus=less))
 
 
 def _difference_words(draw: Draw, column: TypedColumn, high: str, low: str) -> list[str]:

@@ -9,14 +9,10 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 from mate_cli.tables.aggregation import NONE, operator_named
 from mate_cli.tables.queries.sheet import Key, Sheet, TypedColumn
 from mate_cli.tables.table import Coordinate
-
-DIFFERENCE = "DIFFERENCE"
-"""The operator of questions on the difference of two numbers."""
 
 _COMPARE = {
     "=": operator.eq,
@@ -181,7 +177,7 @@ class SqlQuery:
 
     Attributes:
         operator: name of one of ``aggregation.OPERATORS``.
-        minus: ``DIFFERENCE``: the row whose number is subtracted from that of ``rows``.
+        minus: of a difference: the row whose number is subtracted from that of ``rows``, which is not less.
     """
 
     column: TypedColumn
@@ -198,21 +194,18 @@ class SqlQuery:
 
     def cells(self, sheet: Sheet) -> tuple[Coordinate, ...]:
         """Return the cells that the operator is applied to, row-major."""
-        rows = self.rows.numbers(sheet) + ([] if self.minus is None else self.minus.numbers(sheet))
-        return tuple((row, self.column.place) for row in sorted(rows))
+        return tuple((row, self.column.place) for row in sorted(self._rows(sheet)))
 
     def value(self, sheet: Sheet) -> float | None:
         """Return the number that the operator computes; None if the cells are the answer."""
         if self.operator == NONE.name:
             return None
-        if self.minus is not None:
-            return round(self._numbers(sheet, self.rows)[0] - self._numbers(sheet, self.minus)[0], 9)
         compute = operator_named(self.operator).compute
         assert compute is not None
-        return round(compute(self._numbers(sheet, self.rows)), 9)
+        return round(compute([self.column.keys[row] for row in self._rows(sheet)]), 9)
 
-    def _numbers(self, sheet: Sheet, rows: RowSet) -> list[Any]:
-        return [self.column.keys[row] for row in rows.numbers(sheet)]
+    def _rows(self, sheet: Sheet) -> list[int]:
+        return self.rows.numbers(sheet) + ([] if self.minus is None else self.minus.numbers(sheet))
 
 
 def _selection(column: TypedColumn, rows: RowSet, function: str = "") -> str:
