@@ -26,6 +26,7 @@ Model = TypeVar("Model", bound=MatePreTrainedModel)
 
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
 
+_OPERATORS = "aggregation_classifier."
 _TYPE_TABLES = "tapas.embeddings.token_type_embeddings_"
 # Tensors that every checkpoint of this family has.
 _CORE = ("tapas.encoder.", "tapas.embeddings.word", "tapas.embeddings.position", "tapas.embeddings.LayerNorm")
@@ -33,18 +34,23 @@ _CORE = ("tapas.encoder.", "tapas.embeddings.word", "tapas.embeddings.position",
 
 @dataclass(frozen=True)
 class LoadReport:
-    """Names of the tensors that the checkpoint filled, that are new, and that the model does not use."""
+    """Names of the tensors that the checkpoint filled, that are new, and that the model does not use.
+
+    Attributes:
+        operators: says which operators on cells were filled, if the model has others as well or fewer.
+    """
 
     source: str
     matched: tuple[str, ...]
     new: tuple[str, ...]
     unused: tuple[str, ...]
+    operators: str = ""
 
     def __str__(self) -> str:
         new = f" ({', '.join(_families(self.new))})" if self.new else ""
         unused = f" ({', '.join(_families(self.unused))})" if self.unused else ""
         return (
-            f"weights {self.source}: {len(self.matched)} tensors matched, {len(self.new)} new{new}, "
+            f"weights {self.source}: {len(self.matched)} tensors matched{self.operators}, {len(self.new)} new{new}, "
             f"{len(self.unused)} unused{unused}"
         )
 
@@ -108,7 +114,8 @@ def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
       MiniLM that row is five times as long as the others and makes all states equal in a layer or two. Positions
       restart in every cell, so each cell would lose its first word.
 
-    If the checkpoint's pooling differs from the model's, the pooler starts as the identity.
+    If the checkpoint's pooling differs from the model's, the pooler starts as the identity. If it has more or fewer
+    operators on cells than the model, those of both are filled: they come in one order.
 
     Raises:
         UserError: no weights, an unreadable file, tensors of other shapes, or no BERT encoder.
@@ -118,12 +125,17 @@ def load_weights(model: MatePreTrainedModel, folder: Path) -> LoadReport:
     fitting = {name: tensor for name, tensor in stored.items() if name in tensors}
     if model.config.pooling != "first" and read_config(folder).pooling != model.config.pooling:
         fitting |= identity_pooler(tensors)
+    operators, here = "", model.config.num_aggregation_labels
+    if here and (there := read_config(folder).num_aggregation_labels) not in (0, here):
+        fitting |= _operators_of_both(fitting, tensors, there)
+        operators = f" ({there} operators there, {here} here)"
     _check_shapes(fitting, tensors, folder)
     report = LoadReport(
         _source(folder),
         tuple(sorted(fitting)),
         tuple(sorted(set(tensors) - set(fitting))),
         tuple(sorted(set(stored) - set(fitting))),
+        operators,
     )
     is_added = re.compile(rf"\.({'|'.join(ADDED_PARAMETERS)})\.").search
     missing = [name for name in report.new if name.startswith(_CORE) and not is_added(name)]
@@ -220,6 +232,16 @@ def checked_config(folder: Path, model_class: type[MatePreTrainedModel], heads: 
             "configuration; train again, or name the run it belongs to"
         )
     return config
+
+
+def _operators_of_both(stored: dict[str, Tensor], model: dict[str, Tensor], number: int) -> dict[str, Tensor]:
+    """Return the head of the model, filled from the first ones of a checkpoint of ``number`` operators."""
+    filled = {}
+    for name, tensor in stored.items():
+        if name.startswith(_OPERATORS) and len(tensor) == number and tensor.shape[1:] == model[name].shape[1:]:
+            filled[name] = model[name].clone()
+            filled[name][:number] = tensor[: len(model[name])]
+    return filled
 
 
 def _check_shapes(stored: dict[str, Tensor], model: dict[str, Tensor], folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mate_cli.config.catalogue import options, schedules
@@ -97,6 +99,8 @@ def test_how_questions_on_tables_are_learnt() -> None:
     assert (sqa.qa.aggregation, sqa.qa.temperature, sqa.qa.zero_head) == (False, 1.0, False)
     assert (wtq.qa.aggregation, wtq.qa.temperature, wtq.qa.zero_head) == (True, 0.0352513, True)
     assert (wtq.qa.answer_loss_cutoff, wtq.qa.cell_select_pref, wtq.qa.huber_delta) == (0.664694, 0.207951, 0.121194)
+    own = train_config("task=own_qa").task
+    assert own.qa == replace(wtq.qa, difference=True)
 
 
 def test_a_model_on_the_command_line_wins_over_the_readers() -> None:

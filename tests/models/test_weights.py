@@ -22,6 +22,7 @@ from transformers import (
 
 from mate_cli.models.cell_selection import MateForCellSelection
 from mate_cli.models.configuration import read_config
+from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.models.weights import (
     backbones_at_hand,
     hub_folder,
@@ -90,6 +91,25 @@ def test_tapas_fills_everything(tmp_path):
     assert set(report.unused) == {"column_output_weights", "column_output_bias"}
     for name, tensor in model.state_dict().items():
         assert torch.equal(tensor, tapas.state_dict()[name]), name
+
+
+@pytest.mark.parametrize(("there", "here"), [(4, 5), (5, 4)])
+def test_the_operators_that_both_have_are_filled(tmp_path, there, here):
+    tapas = TapasForQuestionAnswering(TapasConfig(**SIZES, num_aggregation_labels=there))
+    tapas.aggregation_classifier.bias.data.normal_()
+    tapas.save_pretrained(tmp_path)
+    config = read_config(tmp_path)
+    config.num_aggregation_labels = here
+    model = MateForTableQuestionAnswering(config)
+    before = {name: tensor.clone() for name, tensor in model.aggregation_classifier.state_dict().items()}
+    report = load_weights(model, tmp_path)
+    assert f"tensors matched ({there} operators there, {here} here), 0 new, 0 unused" in str(report)
+    for name, tensor in model.aggregation_classifier.state_dict().items():
+        assert torch.equal(tensor[:4], tapas.aggregation_classifier.state_dict()[name][:4]), name
+        assert torch.equal(tensor[4:], before[name][4:]), name
+    damaged = json.loads((tmp_path / "config.json").read_text()) | {"num_aggregation_labels": 3}
+    (tmp_path / "config.json").write_text(json.dumps(damaged))
+    assert "aggregation_classifier" in message_of(load_weights, model, tmp_path)
 
 
 def test_tapas_without_a_head_and_with_its_own_position_table(tmp_path):
