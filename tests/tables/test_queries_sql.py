@@ -11,10 +11,25 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mate_cli.tables.queries.generate import records
 from mate_cli.tables.queries.questions import QUESTIONS
-from mate_cli.tables.table import Table
+from mate_cli.tables.queries.rows import (
+    Beside,
+    Both,
+    Commonest,
+    Different,
+    Extreme,
+    Listed,
+    OneOf,
+    Ranked,
+    SameAs,
+    Where,
+)
+from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
+from mate_cli.tables.table import Cell, Table
 from tests.tables.made_tables import made_table
 
 TABLES = {table.id: table for table in map(made_table, range(60))}
@@ -88,3 +103,31 @@ def test_a_wrong_answer_is_noticed(operator: str) -> None:
         result = [value for (value,) in database.execute(record["sql"])]
     assert is_same(result, record, table)
     assert not is_same(result, {**record, "answer": [str(float(record["answer"][0]) + 1)]}, table)
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, 1.0, 2.0, 3.0]), st.sampled_from([None, "x", "y", "z"])), min_size=3))
+def test_sqlite_finds_the_same_rows(body: list[tuple[float | None, str | None]]) -> None:
+    """Also where keys are equal or missing."""
+    rows = [(f"n{number}", *cells) for number, cells in enumerate(body)]
+    header = tuple(Cell(name) for name in ("name", "points", "team"))
+    sheet = Sheet(Table("t", header, tuple(tuple(Cell(str(cell or "")) for cell in row) for row in rows)))
+    keys = [tuple(row[place] for row in rows) for place in range(3)]
+    name, points, team = (
+        TypedColumn(place, cell.text, ColumnType.TEXT, keys[place], ()) for place, cell in enumerate(header)
+    )
+    second = Where(name, "=", "n1")
+    sets = [
+        *(Ranked(points, highest, above) for highest in (True, False) for above in (0, 1, 2)),
+        *(Extreme(Where(team, "!=", "x"), points, highest) for highest in (True, False)),
+        *(kind(team) for kind in (Commonest, Different)),
+        *(Listed(second, below) for below in (True, False)),
+        Both(Where(points, ">", 1.0), OneOf(team, ("x", "y"))),
+        Beside(second, 1),
+        *([SameAs(second, team)] if rows[1][2] is not None else []),
+    ]
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE t (name, points, team)")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        for rowset in sets:
+            found = [row - 1 for (row,) in database.execute(f"SELECT rowid FROM t WHERE {rowset.sql} ORDER BY rowid")]
+            assert rowset.numbers(sheet) == found, rowset.sql

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from mate_cli.tables.aggregation import DIFFERENCE
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
-from mate_cli.tables.queries.grammar import OneOf, RowSet, SqlQuery
+from mate_cli.tables.queries.grammar import SqlQuery
+from mate_cli.tables.queries.rows import OneOf, RowSet
 from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, event, more, scale
 from mate_cli.tables.queries.sheet import TypedColumn
 from mate_cli.tables.queries.words import is_amount, is_label, is_time

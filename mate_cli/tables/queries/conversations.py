@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
-from mate_cli.tables.queries.grammar import Both, Extreme, SameAs, SqlQuery, Where
+from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.questions import extreme, extreme_value, look_up, select
+from mate_cli.tables.queries.rows import Both, Extreme, SameAs, Where
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.wording import asked, of_several, superlative
 from mate_cli.tables.queries.words import is_amount, is_person, mention

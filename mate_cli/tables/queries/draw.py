@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
-from mate_cli.tables.queries.grammar import All, Both, RowSet, SqlQuery, Where
+from mate_cli.tables.queries.grammar import SqlQuery
+from mate_cli.tables.queries.rows import All, Both, RowSet, Where
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.wording import Phrase, condition
 from mate_cli.tables.queries.words import Noun, is_label, is_place, is_time, mention, noun
@@ -121,15 +122,17 @@ class Draw:
         times = [[key for key in column.keys if key is not None] for column in self.sheet.columns if is_time(column)]
         return all(keys == sorted(keys) for keys in times)
 
-    def asked(self, kind: str, text: str, query: SqlQuery, single: bool = True) -> Question:
+    def asked(self, kind: str, text: str, query: SqlQuery, single: bool = True, repeated: bool = False) -> Question:
         """Return the question if its answer is clear.
 
         Args:
             single: it is one cell that no other row has; otherwise several cells that differ are an answer too.
+            repeated: it is one text, which several cells have.
         """
         texts = [self.sheet.table.rows[row][column].text for row, column in query.cells(self.sheet)]
         is_clear = texts and not any(is_empty(text) or len(text) > _MAX_TEXT for text in texts)
-        if not is_clear or (single and len(texts) > 1) or len(set(map(normalize_for_match, texts))) < len(texts):
+        different = len(set(map(normalize_for_match, texts)))
+        if not is_clear or (single and different > 1) or (not repeated and different < len(texts)):
             raise UnclearError
         return Question(kind, text, query)
 

@@ -9,16 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mate_cli.tables.queries.computed import difference, total
+from mate_cli.tables.queries.counts import commonest, count, counted, different
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
-from mate_cli.tables.queries.grammar import (
-    Beside,
-    Edge,
-    Extreme,
-    OneOf,
-    RowSet,
-    SameAs,
-    SqlQuery,
-)
+from mate_cli.tables.queries.grammar import SqlQuery
+from mate_cli.tables.queries.order import edge, listed, neighbour
+from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs, Where
 from mate_cli.tables.queries.scales import event, more, most, scale
 from mate_cli.tables.queries.sheet import TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative
@@ -105,14 +100,19 @@ def selection(draw: Draw, kind: str, column: TypedColumn, rows: RowSet, verb: st
 
 
 def extreme(draw: Draw) -> Question:
-    """Ask for the row with the highest or lowest value, of all rows or of those that meet a condition."""
+    """Ask for the row with the highest or lowest value."""
     answer = draw.answering()
     by, highest = draw.column(answer, ordered=True), draw.happens(0.65)
     had, named = _most(draw, answer, by, highest)
-    if draw.happens(0.75):
-        choices = [f"{asked(answer, draw.random)} {had}"] * 3 + [named]
-        query = draw.alone(answer, Extreme(ALL, by, highest))
-        return draw.asked("superlative", draw.choice(choices), query)
+    choices = [f"{asked(answer, draw.random)} {had}"] * 3 + [named]
+    return draw.asked("superlative", draw.choice(choices), draw.alone(answer, Extreme(ALL, by, highest)))
+
+
+def extreme_of_some(draw: Draw) -> Question:
+    """Ask for the row with the highest or lowest value among those that meet a condition."""
+    answer = draw.answering()
+    by, highest = draw.column(answer, ordered=True), draw.happens(0.65)
+    had, _ = _most(draw, answer, by, highest)
     where, condition = draw.condition(answer, by)
     if len(where.numbers(draw.sheet)) < 2:
         raise UnclearError
@@ -137,6 +137,24 @@ def _most(draw: Draw, answer: TypedColumn, by: TypedColumn, highest: bool) -> tu
     return f"{draw.choice(('had', 'has', 'had'))} {words}", f"what is the {name} with {words}"
 
 
+def ranked(draw: Draw) -> Question:
+    """Ask for the row with the second or third highest or lowest value, or the next one after a row."""
+    by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.7)
+    words, name = superlative(by, highest, draw.random).removeprefix("the "), draw.name(draw.subject).one
+    who = asked(draw.subject, draw.random)
+    if draw.happens(0.4):
+        row, _, value = draw.row(draw.subject)
+        key = by.keys[row]
+        if key is None:
+            raise UnclearError
+        text = f"{who} had the next {words} after {value}"
+        query = draw.alone(draw.subject, Extreme(Where(by, "<" if highest else ">", key), by, highest))
+        return draw.asked("ranked", text, query)
+    above, place = draw.choice(((1, "second"), (1, "second"), (2, "third")))
+    choices = [f"{who} had the {place} {words}"] * 2 + [f"what is the {name} with the {place} {words}"]
+    return draw.asked("ranked", draw.choice(choices), draw.alone(draw.subject, Ranked(by, highest, above)))
+
+
 def extreme_value(draw: Draw) -> Question:
     """Ask for the highest or lowest value itself."""
     by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.7)
@@ -148,39 +166,6 @@ def extreme_value(draw: Draw) -> Question:
         f"what is {words} listed",
     ]
     return draw.asked("extreme value", draw.choice(choices), draw.alone(by, Extreme(ALL, by, highest)))
-
-
-def neighbour(draw: Draw) -> Question:
-    """Ask for the row before or after another."""
-    _, where, value = draw.row(draw.subject)
-    step, which = draw.choice((1, -1)), asked(draw.subject, draw.random)
-    below = [f"is listed {draw.choice(('directly', 'right', 'immediately'))} below {value}", f"is below {value}"]
-    above = [f"is listed {draw.choice(('directly', 'right', 'just'))} above {value}", f"is above {value} in the table"]
-    if draw.follows_time():
-        below += [f"comes after {value}", f"came after {value}", f"is next after {value}", f"followed {value}"]
-        above += [f"comes before {value}", f"came before {value}", f"was previous to {value}", f"preceded {value}"]
-    words = draw.choice(below if step == 1 else above)
-    return draw.asked("neighbour", f"{which} {words}", draw.alone(draw.subject, Beside(where, step)))
-
-
-def edge(draw: Draw) -> Question:
-    """Ask for the first or last row of the table, or of those that meet a condition."""
-    answer, last = draw.answering(), draw.happens(0.5)
-    name, place = draw.name(answer).one, "last" if last else "first"
-    where = draw.choice(("on the list", "listed", "in the table", "on this chart", "listed in the table"))
-    choices = [
-        f"what is the {place} {name} {where}",
-        f"{asked(answer, draw.random)} is {place} {where}",
-        f"{asked(answer, draw.random)} is listed {place}",
-        f"which {name} is at the {'bottom' if last else 'top'} of the {draw.choice(('list', 'table', 'chart'))}",
-    ]
-    if draw.happens(0.7):
-        return draw.asked("first or last", draw.choice(choices), draw.alone(answer, Edge(ALL, last)))
-    source, words = draw.condition(answer)
-    text = f"what is the {place} {name} {where} {words.attribute}"
-    if len(source.numbers(draw.sheet)) < 2:
-        raise UnclearError
-    return draw.asked("first or last", text, draw.alone(answer, Edge(source, last)))
 
 
 def same_as(draw: Draw) -> Question:
@@ -197,6 +182,22 @@ def same_as(draw: Draw) -> Question:
         f"besides {value}, which other {name.one} has {same}",
     ]
     return draw.asked("same as", draw.choice(choices), draw.alone(draw.subject, SameAs(where, column)))
+
+
+def compared(draw: Draw) -> Question:
+    """Ask which rows have more or less than another, or how many."""
+    row, _, value = draw.row(draw.subject)
+    by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.7)
+    key = by.keys[row]
+    if key is None:
+        raise UnclearError
+    rows, names = Where(by, ">" if highest else "<", key), draw.name(draw.subject).many
+    than = f"had {comparative(by, highest, draw.random)} than {value}"
+    if (adjectives := scale(by)) is not None and draw.happens(0.6):
+        than = f"{draw.choice(('is', 'was'))} {more(adjectives[not highest])} than {value}"
+    if draw.happens(0.5):
+        return counted(draw, rows, f"how many {names} {of_several(than)}")
+    return selection(draw, "compared", draw.subject, rows, than, f"that {than}")
 
 
 def either(draw: Draw) -> Question:
@@ -225,43 +226,24 @@ def either(draw: Draw) -> Question:
     return draw.asked("either", draw.choice(choices), query)
 
 
-def count(draw: Draw) -> Question:
-    """Ask how many rows meet a condition, two of them, or none."""
-    names = draw.name(draw.subject).many
-    if draw.happens(0.12):
-        text = draw.choice(
-            (f"how many {names} are there", f"how many {names} are listed", f"what is the total number of {names}")
-        )
-        return counted(draw, ALL, text)
-    sign = draw.choice(("=", "=", None, None, None, "!="))
-    rows, words = draw.condition(draw.subject, sign=sign) if draw.happens(0.85) else draw.conditions(draw.subject)
-    choices = [f"how many {names} {of_several(words.verb)}"] * 4 + [
-        f"what is the number of {names} {of_several(words.attribute)}",
-        f"how many {names} are there {of_several(words.attribute)}",
-        f"what is the total number of {names} {of_several(words.attribute)}",
-        f"number of {names} {of_several(words.attribute)}",
-    ]
-    return counted(draw, rows, draw.choice(choices))
-
-
-def counted(draw: Draw, rows: RowSet, text: str) -> Question:
-    if len(rows.numbers(draw.sheet)) == 1 and draw.happens(0.7):  # people seldom count to one
-        raise UnclearError
-    return draw.asked("count", text, SqlQuery(draw.subject, rows, "COUNT"), single=False)
-
-
 QUESTIONS: dict[Callable[[Draw], Question], float] = {
-    look_up: 14,
+    look_up: 12,
     select: 12,
-    select_two: 6,
-    extreme: 24,
-    extreme_value: 5,
-    neighbour: 8,
-    edge: 6,
-    same_as: 5,
-    either: 10,
+    select_two: 16,
+    extreme: 32,
+    extreme_of_some: 12,
+    extreme_value: 6,
+    ranked: 5,
+    neighbour: 20,
+    edge: 7,
+    listed: 3,
+    same_as: 6,
+    compared: 12,
+    commonest: 5,
+    either: 12,
     count: 20,
-    total: 14,
-    difference: 6,
+    different: 3,
+    total: 16,
+    difference: 8,
 }
-"""How a question is drawn -> its weight; few tables have columns to add up, so such questions are rarer than this."""
+"""How a question is drawn -> its weight. Few tables have what some of them need, so those are rarer than this."""
