@@ -13,7 +13,8 @@ from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, 
 from mate_cli.tables.queries.sheet import TypedColumn
 from mate_cli.tables.queries.words import is_amount, is_label, is_time
 
-# Of a column that counts things (True), and of one that measures.
+# Of a column that counts things (True), and of one that measures. {of}: "of teams from canada", "for all teams" or
+# nothing; {names}: "teams from canada", "ann and bo".
 _SUMS = {
     True: (
         "what is the total number of {name} {of}",
@@ -23,12 +24,20 @@ _SUMS = {
         "how many {name} {of} in total",
         "how many {name} {of} altogether",
         "how many {name} are there {of} in total",
+        "how many {name} do {names} have in total",
+        "how many {name} did {names} have altogether",
+        "how many {name} do {names} have combined",
+        "how many total {name} did {names} have",
+        "how many {name} do {names} have together",
     ),
     False: (
         "what is the total {name} {of}",
         "what is the combined {name} {of}",
         "what is the {name} {of} in total",
         "what is the {name} {of} altogether",
+        "what total {name} do {names} have",
+        "what {name} do {names} have together",
+        "what is the {name} of {names} combined",
     ),
 }
 _AVERAGES = {
@@ -50,15 +59,17 @@ def total(draw: Draw) -> Question:
     counts, names = is_amount(column), draw.name(draw.subject).many
     name = draw.name(column).many if counts else draw.name(column).one
     rows: RowSet = ALL
-    of = f"for all {names}" if draw.happens(0.5) else ""
+    of, these = (f"for all {names}" if draw.happens(0.5) else ""), f"all {names}"
     if draw.happens(0.4):
         (_, first, value), (_, second, another) = draw.row(draw.subject), draw.row(draw.subject)
-        rows, of = OneOf(draw.subject, (first.key, second.key)), f"of {value} and {another}"
+        rows, these = OneOf(draw.subject, (first.key, second.key)), f"{value} and {another}"
+        of = f"of {these}"
     elif draw.happens(0.6):
         rows, words = draw.condition(draw.subject, column)
-        of = f"of {names} {words.attribute}"
+        these = f"{names} {words.attribute}"
+        of, these = f"of {these}", draw.choice(("", "the ")) + these
     forms = (_SUMS if operator == "SUM" else _AVERAGES)[counts]
-    text = draw.choice(forms).format(name=name, of=of)
+    text = draw.choice(forms).format(name=name, of=of, names=these)
     return computed(draw, operator.lower(), text, SqlQuery(column, rows, operator))
 
 
