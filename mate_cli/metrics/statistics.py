@@ -1,9 +1,9 @@
-"""Statistics of results: intervals over questions, and spread, order and contrasts over seeds.
+"""Statistics of results: intervals over questions, and spread and order over seeds.
 
 All intervals are of 95%. A share of yes/no outcomes, such as accuracy, Hits@k or exact match, has Wilson's interval
 (Wilson 1927), which is also right for a few questions: 6 of 6 gives 61.0 to 100.0, where resampling gives 100.0 to
 100.0. Means of other values, such as F1, differences of paired values, and outcomes that come in groups have a
-percentile bootstrap interval (Efron 1979). Differences over seeds, of which there are few, have Student's t.
+percentile bootstrap interval (Efron 1979). Differences over seeds are in ``mate_cli.metrics.comparisons``.
 
 The paper reports the median and half the interquartile range of five seeds (appendix A.2), and the test result of the
 seed with the median development score (table 5).
@@ -11,7 +11,6 @@ seed with the median development score (table 5).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,6 @@ from numpy.typing import ArrayLike
 
 LEVEL = 0.95  # of all intervals
 _SAMPLES = 10_000
-_EQUAL = 1e-9  # relative: differences of rounding alone
 _MIN_RANKED = 3  # two values are always in one order or the other
 
 
@@ -148,50 +146,3 @@ def rank_correlation(ours: Sequence[float], theirs: Sequence[float]) -> float | 
     from scipy.stats import spearmanr  # slow to import
 
     return float(spearmanr(ours, theirs).statistic)
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """The difference of two rows of a table, ours and the paper's.
-
-    Attributes:
-        ours: mean difference over the seeds that both rows have, with its 95% interval by Student's t (NaN where the
-            seeds tell no spread: a single one, or equal differences). The percentile bootstrap is too narrow for few
-            seeds: with three it reaches from the smallest to the largest, which covers the median in 75% of cases.
-        theirs: the difference of the paper's values.
-        n: number of these seeds.
-        p: two-sided probability of such a mean if there were no difference (NaN as above).
-    """
-
-    ours: Interval
-    theirs: float
-    n: int
-    p: float
-
-    @property
-    def verdict(self) -> str:
-        """The interval against the paper's difference.
-
-        ``differs`` without it, ``agrees`` with it and surely not 0, else ``open``.
-        """
-        if math.isnan(self.p):
-            return "open"
-        if not self.ours.low <= self.theirs <= self.ours.high:
-            return "differs"
-        return "agrees" if self.p < 1 - LEVEL else "open"
-
-
-def contrast(first: Mapping[int, float], second: Mapping[int, float], theirs: float) -> Contrast | None:
-    """Compare two rows by seed, paired; None if they have no seed in common."""
-    seeds = sorted(first.keys() & second.keys())
-    if not seeds:
-        return None
-    differences = [first[seed] - second[seed] for seed in seeds]
-    mean = float(np.mean(differences))
-    if np.ptp(differences) <= _EQUAL * max(map(abs, differences)):
-        return Contrast(Interval(mean, math.nan, math.nan), theirs, len(seeds), math.nan)
-    from scipy.stats import ttest_1samp  # slow to import
-
-    test = ttest_1samp(differences, 0)
-    low, high = test.confidence_interval(LEVEL)
-    return Contrast(Interval(mean, float(low), float(high)), theirs, len(seeds), float(test.pvalue))

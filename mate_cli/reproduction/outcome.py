@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from mate_cli.bench.findings import curves, exponents, point_of
-from mate_cli.metrics.comparisons import holm
-from mate_cli.metrics.statistics import Contrast, Spread, contrast, median_run, rank_correlation, spread
+from mate_cli.metrics.comparisons import Contrast, contrast, holm
+from mate_cli.metrics.statistics import Spread, median_run, rank_correlation, spread
 from mate_cli.reproduction.experiment import (
     Experiment,
     FlowOf,
@@ -119,7 +119,7 @@ class Outcome:
         for name, cell in cells.items():
             if cell is not reference and cell.published is not None:
                 published = reference.published.value - cell.published.value
-                difference = contrast(reference.by_seed, cell.by_seed, published)
+                difference = contrast([*reference.by_seed.values()], [*cell.by_seed.values()], published)
                 if difference is not None:
                     yield name, difference
 

@@ -27,7 +27,7 @@ _NOTHING = "–"
 _MIXED = "†"
 _LEAST_P = 0.001  # below, digits say no more
 _AT_ONCE = 6  # columns that fit into a terminal
-_AGREEMENT = ("column", "row", "reference minus row, paper", "ours", "95% over seeds", "n", "p", "verdict")
+_AGREEMENT = ("column", "row", "reference minus row, paper", "ours", "95% over seeds", "runs", "p", "verdict")
 
 _CSV = ("row", "column", "median", "half_iqr", "n", "by_seed", "paper", "paper_error", "difference", "code")
 
@@ -210,7 +210,7 @@ def _agreement_rows(outcome: Outcome) -> Iterator[list[str]]:
             interval = _NOTHING if math.isnan(ours.low) else f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}"
             means = (_signed(mean, decimals) for mean in (contrast.theirs, ours.mean))
             chance = _NOTHING if math.isnan(contrast.p) else f"{contrast.p:.3f}" if contrast.p >= _LEAST_P else "<0.001"
-            yield [column, row, *means, interval, str(contrast.n), chance, contrast.verdict]
+            yield [column, row, *means, interval, " + ".join(map(str, contrast.runs)), chance, contrast.verdict]
 
 
 def _title(experiment: Experiment) -> str:

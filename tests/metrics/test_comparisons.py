@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t, ttest_ind
 
-from mate_cli.metrics.comparisons import Difference, holm, seeds_difference
+from mate_cli.metrics.comparisons import Contrast, Difference, contrast, holm, seeds_difference
 from mate_cli.metrics.statistics import Interval, paired_bootstrap
 
 
@@ -65,3 +65,40 @@ def test_holm_corrects_by_rank_and_keeps_the_order() -> None:
     assert list(corrected) == list(chances)
     assert [corrected[name] for name in "abcd"] == pytest.approx([0.04, 0.06, 0.06, 0.9])
     assert math.isnan(corrected["one seed"])
+
+
+def test_a_contrast_is_the_difference_over_seeds_beside_the_papers() -> None:
+    first, second = [55.25, 58.0, 52.5], [17.0, 18.25, 16.5]
+    result, reference = contrast(first, second, theirs=0.5), ttest_ind(first, second)
+    assert result is not None
+    assert (result.runs, result.theirs, result.verdict) == ((3, 3), 0.5, "differs")
+    assert result.ours.mean == pytest.approx(np.mean(first) - np.mean(second))
+    assert result.p == pytest.approx(reference.pvalue)
+    assert contrast([], second, theirs=1.0) is None
+
+
+def test_the_interval_over_three_seeds_covers_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(0)
+    drawn = zip(generator.normal(1.0, 2.0, (2000, 3)), generator.normal(0.0, 2.0, (2000, 3)), strict=True)
+    results = [contrast([*first], [*second], 1.0) for first, second in drawn]
+    covered = sum(result is not None and result.ours.low <= 1 <= result.ours.high for result in results)
+    assert covered / len(results) == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_seeds_without_spread_leave_it_open(runs: int) -> None:
+    result = contrast([10.1] * runs, [5.0] * runs, theirs=5.0)
+    assert result is not None
+    assert result.ours.mean == pytest.approx(5.1)
+    assert math.isnan(result.ours.low)
+    assert math.isnan(result.p)
+    assert result.verdict == "open"
+
+
+@pytest.mark.parametrize(
+    ("interval", "p", "theirs", "verdict"),
+    [((2, 1, 3), 0.01, 1, "agrees"), ((2, 1, 3), 0.01, -1, "differs"), ((2, 1, 3), 0.01, 4, "differs"),
+     ((2, -1, 3), 0.1, 1, "open"), ((2, 1, 3), 0.06, 1, "open"), ((2, -1, 3), 0.1, 9, "differs")],
+)  # fmt: skip
+def test_the_verdict_on_a_contrast(interval: tuple[float, float, float], p: float, theirs: float, verdict: str) -> None:
+    assert Contrast(Interval(*interval), theirs, (3, 3), p).verdict == verdict

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from mate_cli.metrics.statistics import (
-    Contrast,
     Interval,
     Spread,
     bootstrap,
-    contrast,
     mean_interval,
     median_run,
     paired_bootstrap,
@@ -162,39 +160,3 @@ def test_rank_correlation() -> None:
     assert rank_correlation([5, 5, 9], [1, 2, 3]) == pytest.approx(1.5 / math.sqrt(3))
     assert rank_correlation([1, 2], [1, 2]) is None
     assert rank_correlation([3, 3, 3], [1, 2, 3]) is None
-
-
-def test_a_contrast_pairs_the_seeds_that_both_have() -> None:
-    result = contrast({0: 10.0, 1: 12.0, 2: 14.0}, {1: 11.0, 2: 11.0, 7: 99.0}, theirs=0.5)
-    assert result is not None
-    # Differences 1 and 3: mean 2, standard error 1, and Student's t of one degree of freedom, 12.706 for 95%.
-    assert (result.ours.mean, result.n, result.verdict) == (2.0, 2, "open")
-    assert (result.ours.low, result.ours.high) == pytest.approx((2 - 12.7062, 2 + 12.7062), abs=1e-4)
-    assert result.p == pytest.approx(1 - 2 * math.atan(2) / math.pi)  # the Cauchy distribution's tails
-    assert contrast({0: 1.0}, {1: 1.0}, theirs=1.0) is None
-
-
-def test_the_interval_over_three_seeds_covers_as_often_as_it_says() -> None:
-    drawn = np.random.default_rng(0).normal(1.0, 2.0, (2000, 3))
-    intervals = [contrast(dict(enumerate(values)), dict.fromkeys(range(3), 0.0), 1.0) for values in drawn]
-    covered = sum(result is not None and result.ours.low <= 1 <= result.ours.high for result in intervals)
-    assert covered / len(drawn) == pytest.approx(0.95, abs=0.015)
-
-
-@pytest.mark.parametrize("seeds", [(3,), (3, 4)])
-def test_seeds_without_spread_leave_it_open(seeds: tuple[int, ...]) -> None:
-    result = contrast(dict.fromkeys(seeds, 10.1), dict.fromkeys(seeds, 5.0), theirs=5.0)
-    assert result is not None
-    assert result.ours.mean == pytest.approx(5.1)
-    assert math.isnan(result.ours.low)
-    assert math.isnan(result.p)
-    assert result.verdict == "open"
-
-
-@pytest.mark.parametrize(
-    ("interval", "p", "theirs", "verdict"),
-    [((2, 1, 3), 0.01, 1, "agrees"), ((2, 1, 3), 0.01, -1, "differs"), ((2, 1, 3), 0.01, 4, "differs"),
-     ((2, -1, 3), 0.1, 1, "open"), ((2, 1, 3), 0.06, 1, "open"), ((2, -1, 3), 0.1, 9, "differs")],
-)  # fmt: skip
-def test_the_verdict_on_a_contrast(interval: tuple[float, float, float], p: float, theirs: float, verdict: str) -> None:
-    assert Contrast(Interval(*interval), theirs, 5, p).verdict == verdict
