@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def _answer_line(record: Mapping[str, Any]) -> str:
         sure = f"probability {record['answer_probability']:.2f} is below threshold={record['threshold']:g}"
         return f"no answer: {sure}; best guess: {guess.removeprefix('answer: ')}"
     if "operator" in record:
-        return f"answer: {', '.join(record['answer']) or 'none'}  ({_made_of(record)})"
+        return f"answer: {_listed(record['answer']) or 'none'}  ({_made_of(record)})"
     if "probability" in record:
         return f"answer: {record['answer']}  (probability {answer_probability(record):.2f})"
     best = record["cells"][record.get("chosen", 0)]
@@ -57,6 +58,11 @@ def _answer_line(record: Mapping[str, Any]) -> str:
         return f"answer: {record['answer']}  ({place}; probability {best['probability']:.2f})"
     sure = f"probability of the cell {best['probability']:.2f}, of the words {best['span_probability']:.2f}"
     return f"answer: {record['answer']}  (read from {place}; {sure})"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Write each text once, with the number of the cells that have it."""
+    return ", ".join(text if count == 1 else f"{text} ({count} times)" for text, count in Counter(texts).items())
 
 
 def _without_guess(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,3 +104,10 @@ def test_an_answer_of_cells_is_as_probable_as_the_least_of_its_parts(
     assert answer_line({**record, "operator_probability": 0.25}) == f"answer: 1, 2  ({place}; probability 0.25)"
     none = {**record, "answer": [], "cells": [], "formula": None, "operator_probability": 0.6}
     assert answer_line(none) == "answer: none  (0 cells; probability 0.60)"
+
+
+def test_a_text_of_several_cells_is_written_once() -> None:
+    texts = ["IT", "Office", "IT", "IT"]
+    cells = [{"header": "team", "row": row, "text": text, "probability": 0.9} for row, text in enumerate(texts)]
+    record = {"answer": texts, "cells": cells, "formula": None, "operator": "NONE", "operator_probability": 1.0}
+    assert answer_line(record) == "answer: IT (3 times), Office  (4 cells of team; probability 0.90)"
