@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import All, Both, RowSet, Where
-from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
+from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn
 from mate_cli.tables.queries.wording import Phrase, condition
 from mate_cli.tables.queries.words import Noun, is_label, is_place, is_time, mention, noun
 from mate_cli.tables.text import is_empty, normalize_for_match
@@ -81,6 +81,13 @@ class Draw:
         if key is None or column.keys.count(key) > 1 or len(places) > 1 or len(text) > _MAX_MENTION:
             raise UnclearError
         return row, Where(column, "=", key), mention(column, row, self.sheet, self.random)
+
+    @staticmethod
+    def key(column: TypedColumn, row: int) -> Key:
+        """Return what a cell compares by, if it is not empty."""
+        if (key := column.keys[row]) is None:
+            raise UnclearError
+        return key
 
     def condition(self, *others: TypedColumn, sign: str | None = None) -> tuple[Where, Phrase]:
         """Return a condition on a column besides ``others`` that some rows meet, but not all."""

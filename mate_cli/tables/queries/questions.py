@@ -144,12 +144,9 @@ def ranked(draw: Draw) -> Question:
     who = asked(draw.subject, draw.random)
     if draw.happens(0.4):
         row, _, value = draw.row(draw.subject)
-        key = by.keys[row]
-        if key is None:
-            raise UnclearError
-        text = f"{who} had the next {words} after {value}"
-        query = draw.alone(draw.subject, Extreme(Where(by, "<" if highest else ">", key), by, highest))
-        return draw.asked("ranked", text, query)
+        rest = Where(by, "<" if highest else ">", draw.key(by, row))
+        query = draw.alone(draw.subject, Extreme(rest, by, highest))
+        return draw.asked("ranked", f"{who} had the next {words} after {value}", query)
     above, place = draw.choice(((1, "second"), (1, "second"), (2, "third")))
     choices = [f"{who} had the {place} {words}"] * 2 + [f"what is the {name} with the {place} {words}"]
     return draw.asked("ranked", draw.choice(choices), draw.alone(draw.subject, Ranked(by, highest, above)))
@@ -188,10 +185,7 @@ def compared(draw: Draw) -> Question:
     """Ask which rows have more or less than another, or how many."""
     row, _, value = draw.row(draw.subject)
     by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.7)
-    key = by.keys[row]
-    if key is None:
-        raise UnclearError
-    rows, names = Where(by, ">" if highest else "<", key), draw.name(draw.subject).many
+    rows, names = Where(by, ">" if highest else "<", draw.key(by, row)), draw.name(draw.subject).many
     than = f"had {comparative(by, highest, draw.random)} than {value}"
     if (adjectives := scale(by)) is not None and draw.happens(0.6):
         than = f"{draw.choice(('is', 'was'))} {more(adjectives[not highest])} than {value}"
@@ -204,11 +198,9 @@ def either(draw: Draw) -> Question:
     """Ask which of two rows has the greater or lesser value."""
     (row, first, value), (other, second, another) = draw.row(draw.subject), draw.row(draw.subject)
     by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.7)
-    if row == other:
+    if row == other or None in (by.keys[row], by.keys[other]):
         raise UnclearError
     query = draw.alone(draw.subject, Extreme(OneOf(draw.subject, (first.key, second.key)), by, highest))
-    if None in (by.keys[row], by.keys[other]):
-        raise UnclearError
     greater, pair = f"had {comparative(by, highest, draw.random)}", f"{value} or {another}"
     has = greater.replace("had", "has", 1)
     if (adjectives := scale(by)) is not None and draw.happens(0.6):

@@ -203,8 +203,7 @@ class Commonest(RowSet):
 
     @property
     def sql(self) -> str:
-        name = column_name(self.column)
-        groups = f"FROM t WHERE {name} IS NOT NULL GROUP BY {name}"
+        name, groups = column_name(self.column), _groups(self.column)
         most = f"SELECT COUNT(*) {groups} ORDER BY COUNT(*) DESC LIMIT 1"
         return f"{name} IN (SELECT {name} {groups} HAVING COUNT(*) = ({most}))"
 
@@ -221,8 +220,7 @@ class Different(RowSet):
 
     @property
     def sql(self) -> str:
-        name = column_name(self.column)
-        return f"rowid IN (SELECT MIN(rowid) FROM t WHERE {name} IS NOT NULL GROUP BY {name})"
+        return f"rowid IN (SELECT MIN(rowid) {_groups(self.column)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +246,11 @@ def column_name(column: TypedColumn) -> str:
     """Return the name of a column in quotes, as SQL has it."""
     escaped = column.name.replace('"', '""')
     return f'"{escaped}"'
+
+
+def _groups(column: TypedColumn) -> str:
+    name = column_name(column)
+    return f"FROM t WHERE {name} IS NOT NULL GROUP BY {name}"
 
 
 def _literal(key: Key) -> str:
