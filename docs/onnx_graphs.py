@@ -26,6 +26,7 @@ from mate_cli.inference.predictor import Answerer
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
 from mate_cli.metrics.wtq import gold_values
 from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.distribution import released_model
 from mate_cli.system.processor import processor_flags, processor_name
 from mate_cli.tables.prediction_files import TAGGED, read_tagged
 
@@ -129,9 +130,10 @@ def _page(folders: Sequence[Path], agreement: Sequence[Sequence[str]], speed: Se
     instructions = ", ".join(sorted(processor_flags() & {"avx512f", "avx512_vnni", "amx_int8"}))
     return f"""# Exports for ONNX Runtime
 
-The released model, and its exports by `mate export format=onnx max_tokens={MAX_TOKENS}`, with and without
-`quantize=int8`, on {QUESTIONS} questions of WikiTableQuestions' test split (drawn with seed {SEED}), one at a time.
-Written by `make onnx-graphs DATA=FOLDER`. Intervals are of 95%, those of differences by the paired bootstrap.
+The released model ({released_model()}), and its exports by `mate export format=onnx max_tokens={MAX_TOKENS}`,
+with and without `quantize=int8`, on {QUESTIONS} questions of WikiTableQuestions' test split (drawn with seed {SEED}),
+one at a time. Written by `make onnx-graphs DATA=FOLDER`. Intervals are of 95%, those of differences by the paired
+bootstrap.
 
 {tabulate(agreement, columns, tablefmt="github", disable_numparse=True)}
 
