@@ -36,6 +36,8 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
     probability = answer_probability(record)
     if probability is not None and probability < (_LIKELY_VERDICT if "probability" in record else _LIKELY):
         doubts.append(f"low probability ({probability:.2f}): the answer may well be wrong")
+    if problem := record.get("problem"):
+        doubts.append(f"{problem}; the answer is its cells")
     computation = _computation_doubt(trained, record)
     return doubts if computation is None else [*doubts, computation]
 

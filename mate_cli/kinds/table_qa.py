@@ -16,12 +16,13 @@ from mate_cli.kinds.cell_selection import cell_records
 from mate_cli.kinds.kind import AskedRun, HubCard, Judgement, QuestionAnswering, Report, Right, TaskKind
 from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
 from mate_cli.metrics.confidence import Confidence
-from mate_cli.metrics.denotation import Denotation, answer_texts, execute, formula, gold_denotation, same_denotation
+from mate_cli.metrics.denotation import Denotation, answer_texts, execute, gold_denotation, same_denotation
 from mate_cli.metrics.sqa import Answers, sequence_scores
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of, verdicts
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.tables.aggregation import NONE, OPERATORS, TAPAS_OPERATORS
+from mate_cli.tables.computed import computed
 from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
 from mate_cli.tables.table import Example, Table
 from mate_cli.tasks.table_qa import TableAnswer, TableQA
@@ -205,13 +206,16 @@ def _task(config: TaskConfig, schedule: ScheduleConfig) -> TableQA:
 def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> dict[str, Any]:
     """Return the chosen cells, the operator and its result as texts; ``answer`` is empty if no cell is chosen.
 
-    ``formula`` shows how the answer was computed, None if it is the cells themselves.
+    ``formula`` shows how the answer was computed, None if it is the cells themselves; ``problem`` says why they are,
+    where the operator computes.
     """
+    result = computed(table, prediction.cells, prediction.aggregation)
     return {
         "question": question,
         "table": table.id,
-        "answer": list(answer_texts(table, prediction.cells, prediction.aggregation)),
-        "formula": formula(table, prediction.cells, prediction.aggregation),
+        "answer": list(result.answer),
+        "formula": result.formula,
+        "problem": result.problem,
         "operator": prediction.aggregation,
         "operator_probability": round(prediction.aggregation_probability, 6),
         "cells": cell_records(table, prediction.cells, prediction.probabilities),

@@ -55,7 +55,7 @@ def same_denotation(prediction: Denotation, gold: Denotation | None) -> bool:
 
 
 def answer_texts(table: Table, cells: Sequence[Coordinate], aggregation: str) -> tuple[str, ...]:
-    """Return the answer for people and official files: the cells' texts, or the number that an operator computes."""
+    """Return the answer for scores and official files: the cells' texts, or the number that an operator computes."""
     texts = tuple(table.rows[row][column].text for row, column in cells)
     if aggregation == NONE.name:
         return texts
@@ -63,33 +63,6 @@ def answer_texts(table: Table, cells: Sequence[Coordinate], aggregation: str) ->
     if len(answer) == 1 and not isinstance(answer[0], str):
         return (_digits(answer[0]),)
     return texts
-
-
-def formula(table: Table, cells: Sequence[Coordinate], aggregation: str) -> str | None:
-    """Return how an answer was computed, like "SUM(points of rows 2, 5) = 41"; None if the cells are the answer.
-
-    Rows count from 0, as ``mate predict`` shows them; three or more in a row are written "3-7".
-    """
-    answer = execute(table, cells, aggregation)
-    if operator_named(aggregation).compute is None or not cells or len(answer) != 1 or isinstance(answer[0], str):
-        return None
-    rows: dict[int, list[int]] = {}
-    for row, column in cells:
-        rows.setdefault(column, []).append(row)
-    parts = [f"{table.header[column].text or f'column {column}'} of {_rows(rows[column])}" for column in sorted(rows)]
-    return f"{aggregation}({'; '.join(parts)}) = {_digits(answer[0])}"
-
-
-def _rows(numbers: Sequence[int]) -> str:
-    """Write row numbers: "row 2", "rows 2, 5", "rows 0, 3-7"."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]  # 1, 2 is no shorter
-    return f"row{'s' if len(set(numbers)) > 1 else ''} {', '.join(parts)}"
 
 
 def _number(text: str) -> float | None:

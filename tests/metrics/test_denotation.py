@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.metrics.denotation import (
-    answer_texts,
-    execute,
-    formula,
-    gold_denotation,
-    normalize_answers,
-    same_denotation,
-)
+from mate_cli.metrics.denotation import answer_texts, execute, gold_denotation, normalize_answers, same_denotation
 from mate_cli.tables.table import Cell, Example, Table
 
 
@@ -45,7 +38,7 @@ def all_cells(table):
         (("1e300", "1e300"), "SUM", ("2e+300",)),
     ],
 )
-def test_answers_for_people(texts, aggregation, answer):
+def test_answers_for_scores(texts, aggregation, answer):
     table = column(*texts)
     assert answer_texts(table, all_cells(table), aggregation) == answer
 
@@ -73,41 +66,3 @@ def test_the_gold_answer_is_a_number_before_it_is_cells():
     assert gold_denotation(Example("q", "", table, ("7",), candidates=((1, 0),), value=7.0)) == (7.0,)
     assert gold_denotation(Example("q", "", table, ("B",), candidates=((1, 0),))) == ("b",)
     assert gold_denotation(Example("q", "", table, ("c",))) is None
-
-
-POINTS = Table(
-    "t",
-    (Cell("name"), Cell("points"), Cell("")),
-    tuple((Cell(f"n{row}"), Cell(str(10 * row)), Cell("x")) for row in range(9)),
-)
-
-
-@pytest.mark.parametrize(
-    ("cells", "aggregation", "shown"),
-    [
-        ([(2, 1), (5, 1)], "SUM", "SUM(points of rows 2, 5) = 70"),
-        ([(1, 0), (3, 0), (4, 0)], "COUNT", "COUNT(name of rows 1, 3, 4) = 3"),
-        ([(row, 1) for row in (0, 3, 4, 5, 7, 8)], "AVERAGE", "AVERAGE(points of rows 0, 3-5, 7, 8) = 45"),
-        ([(6, 1)], "SUM", "SUM(points of row 6) = 60"),
-        ([(6, 2)], "COUNT", "COUNT(column 2 of row 6) = 1"),
-        ([(1, 0), (1, 1)], "COUNT", "COUNT(name of row 1; points of row 1) = 2"),
-        ([(1, 0), (2, 0)], "SUM", None),  # no numbers, so the cells are the answer
-        ([(1, 0)], "SUM", None),
-        ([(1, 1)], "NONE", None),
-        ([], "COUNT", None),
-    ],
-)
-def test_the_formula_of_an_answer(cells, aggregation, shown):
-    assert formula(POINTS, cells, aggregation) == shown
-
-
-@given(st.sets(st.integers(0, 8), min_size=1), st.sampled_from(["SUM", "AVERAGE", "COUNT"]))
-def test_the_rows_of_a_formula_are_those_of_its_cells(rows, aggregation):
-    cells = sorted((row, 1) for row in rows)
-    left, _, right = formula(POINTS, cells, aggregation).partition(" = ")
-    assert (right,) == answer_texts(POINTS, cells, aggregation)
-    named = set()
-    for part in left.rpartition(" of row")[2].lstrip("s ").rstrip(")").split(", "):
-        first, _, last = part.partition("-")
-        named |= set(range(int(first), int(last or first) + 1))
-    assert named == rows
