@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,6 +65,17 @@ class AskedTables:
     def table_id(self, question: str) -> str:
         """Return the id of the table that a question is asked of, after ``search``."""
         return self.tables.id if isinstance(self.tables, Table) else self._found[question][0]["table"]
+
+    def table_hash(self, question: str) -> str:
+        """Return a short hash of what a question is asked of, after ``search``: the table, and passages that it links.
+
+        Raises:
+            UserError: as ``example``.
+        """
+        asked = self.example(question)
+        rows = [[(cell.text, cell.links) for cell in row] for row in (asked.table.header, *asked.table.rows)]
+        content = json.dumps([asked.table.title, rows, sorted(asked.passages.items())])
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def remarks(self, question: str) -> list[str]:
         """Return lines on what was found in the folder, after ``search``.

@@ -20,6 +20,7 @@ from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash
 
 _BATCH = 64
+_TABLE_HASH = "table_hash"
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class QuestionFile:
             UserError: a table does not fit or is not found, ``to`` has other records, or cannot be written.
         """
         self.asked.search(questions)
-        form = answer_form(to, (*self.facts, *self.settings))
+        form = answer_form(to, (*self.facts, *self.settings, _TABLE_HASH))
         try:
             had = self._kept(questions, to)
             with Progress(console=console, transient=True) as progress:
@@ -75,7 +76,7 @@ class QuestionFile:
         for question, record in zip(questions, self.answerer.records(examples, self.top), strict=True):
             warnings = [*self.asked.remarks(question), *self.answerer.remarks, *caveats(self.trained, record)]
             facts = {"question": question, **self.asked.facts(question), **self.facts, "warnings": warnings}
-            yield withheld(record, self.threshold) | facts | self.settings
+            yield withheld(record, self.threshold) | facts | self.settings | {_TABLE_HASH: self.asked.table_hash(question)}
 
     def _kept(self, questions: Sequence[str], to: Path) -> int:
         """Count the records of an earlier run, and cut off the part of one that a kill may have left."""
@@ -83,7 +84,7 @@ class QuestionFile:
             return 0
         content = to.read_bytes()
         try:
-            records, size = answer_form(to, (*self.facts, *self.settings)).records(content)
+            records, size = answer_form(to, (*self.facts, *self.settings, _TABLE_HASH)).records(content)
         except ValueError:
             records, size = [{}], 0
         self._check(records, questions, to)
@@ -101,7 +102,12 @@ class QuestionFile:
         asked = [{"question": question, "table": self.asked.table_id(question), **self.facts} for question in questions]
         if len(records) > len(asked) or any(map(_differing, records, asked)):
             raise UserError(f"to={to} holds something else than answers to these questions; name another file")
-        if other := [name for record in records for name in _differing(record, self.settings)]:
+        other = [
+            name
+            for question, record in zip(questions, records, strict=False)  # an earlier run may have stopped
+            for name in _differing(record, {**self.settings, _TABLE_HASH: self.asked.table_hash(question)})
+        ]
+        if other:
             raise UserError(
                 f"to={to} has answers made with another {' and '.join(dict.fromkeys(other))}; name another file"
             )

@@ -52,7 +52,7 @@ def test_answers_are_those_of_single_questions(ask, capsys, monkeypatch):
         assert record.pop("run").endswith("first")
         assert {name: record.pop(name) for name in ("threshold", "top")} == {"threshold": None, "top": 5}
         assert record.pop("max_tokens") > 0
-        assert len(record.pop("model_hash")) == 12
+        assert [len(record.pop(name)) for name in ("model_hash", "table_hash")] == [12, 12]
         for cells in (record, single):
             cells["cells"] = [(cell["row"], cell["column"], round(cell["probability"], 4)) for cell in cells["cells"]]
         assert record == single
@@ -83,7 +83,7 @@ def test_a_second_run_goes_on_where_the_first_was_killed(ask, capsys):
 
 
 def test_answers_made_with_other_settings_are_refused(ask, trained, tmp_path, capsys):
-    """Also those of a run that was trained again at the same place, and of one that was calibrated since."""
+    """Also those of a run that was trained again at the same place, or calibrated since, and of another table."""
     run = shutil.copytree(trained, tmp_path / "again")
     for to in ("answers.jsonl", "answers.csv"):
         words = ("questions=asked.txt", f"run={run}", f"to={to}")
@@ -100,6 +100,10 @@ def test_answers_made_with_other_settings_are_refused(ask, trained, tmp_path, ca
         assert ask(*words) == 2
         assert "made with another model_hash;" in capsys.readouterr().err
         weights.write_bytes(content)
+        Path("towns.csv").write_text(TOWNS.replace("1200", "1300"))
+        assert ask(*words) == 2
+        assert "made with another table_hash;" in capsys.readouterr().err
+        Path("towns.csv").write_text(TOWNS)
         assert Path(to).read_bytes() == before
         assert ask(*words) == 0
 
