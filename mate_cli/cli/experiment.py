@@ -35,11 +35,12 @@ def add_sweep(command: str, arguments: Arguments) -> None:
     given = {word.partition("=")[0] for word in arguments.overrides}
     swept = {name: value for name, value in (settings.sweeper.params or {}).items() if name not in given}
     arguments.overrides += [quote(ROOTS[command], f"{name}={value}") for name, value in swept.items()]
-    if not arguments.multirun and any(map(_has_several_values, arguments.overrides)):
+    if not arguments.multirun and any(map(has_several_values, arguments.overrides)):
         arguments.flags.append("--multirun")
 
 
-def _has_several_values(word: str) -> bool:
+def has_several_values(word: str) -> bool:
+    """Return whether an override is one to sweep over."""
     try:
         return OverridesParser.create().parse_override(word).is_sweep_override()
     except HydraException:

@@ -201,16 +201,20 @@ def _composed(command: str, words: Sequence[str]) -> dict[str, Any]:
     from omegaconf import OmegaConf
 
     from mate_cli.cli.diagnosis import composing, diagnose
-    from mate_cli.cli.overrides import joined, quote, split
-    from mate_cli.config.commands import ROOTS
+    from mate_cli.cli.experiment import has_several_values
+    from mate_cli.cli.overrides import joined, named, quote, split
+    from mate_cli.config.commands import ROOTS, UNNAMED
     from mate_cli.config.plain import leaves
     from mate_cli.system.errors import UserError
 
-    overrides, mistakes = joined(split(list(words)).overrides)
-    overrides = [quote(ROOTS[command], word) for word in overrides]
-    mistakes += diagnose(command, overrides, multirun=False, complete=False)
+    arguments = split(list(words))
+    whole, mistakes = joined(arguments.overrides)
+    overrides = [quote(ROOTS[command], word) for word in named(whole, UNNAMED.get(command))]
+    mistakes += diagnose(command, overrides, arguments.multirun, complete=False)
     if mistakes:
         raise UserError("\n".join(mistakes))
+    if arguments.multirun:  # what is swept has no one default
+        overrides = [word for word in overrides if not has_several_values(word)]
     with composing():
         return leaves(OmegaConf.to_container(compose(command, overrides)))
 

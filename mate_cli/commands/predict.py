@@ -164,8 +164,9 @@ def _answer_file(
     facts = {"model": released_model()} if config.run is None else {"run": config.run}
     file = QuestionFile(answerer, model.config, asked, facts, config.top, config.threshold)
     console = Console(stderr=True, soft_wrap=True)
-    had = file.answer(questions, Path(config.to), console)
+    to = config.to or "answers.jsonl"
+    had = file.answer(questions, Path(to), console)
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     before = f", {had} of them from an earlier run" if had else ""
-    print(f"{config.to}: {len(questions)} answers{before}")
+    print(f"{to}: {len(questions)} answers{before}")

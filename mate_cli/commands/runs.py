@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
@@ -21,6 +22,7 @@ from mate_cli.reporting.runs import (
     total_time,
 )
 from mate_cli.runs.records import RunRecord, read_run, read_runs
+from mate_cli.system.files import hold
 
 
 def run(config: RunsConfig) -> None:
@@ -64,9 +66,13 @@ def _remove(names: list[str], folder: Path, runs: list[RunRecord], confirm: bool
     paths = list(dict.fromkeys(run_folder(name, folder) for name in names))
     for path in paths:
         check_removal(path, folder)
-    for path in paths:
-        console.print(removal_line(path, runs), highlight=False, markup=False)
-        if confirm:
-            remove_run(path)
+    with ExitStack() as held:
+        if confirm:  # all of them before the first is gone
+            for path in paths:
+                held.enter_context(hold(path))
+        for path in paths:
+            console.print(removal_line(path, runs), highlight=False, markup=False)
+            if confirm:
+                remove_run(path)
     done = "removed" if confirm else "nothing is removed; add confirm=true to remove"
     console.print(f"{done}: {len(paths)} run{'s' if len(paths) != 1 else ''}", highlight=False, markup=False)

@@ -160,7 +160,8 @@ class PredictConfig:
     )
     tables: str | None = key(
         None,
-        "folder of tables, with those below it: the question is asked of the one that shares most with it (BM25)",
+        "folder of tables, with those below it: the question is asked of the one nearest to it by words (BM25), and by "
+        "meaning where MiniLM is installed",
         text=True,
         reads="folder",
     )
@@ -185,15 +186,18 @@ class PredictConfig:
         text=True,
         reads="file",
     )
-    to: str = key(
+    to: str | None = key(
+        None,
+        "questions: file for the answers, a table (.csv, .tsv) or one JSON record a line; goes on with it; null: "
         "answers.jsonl",
-        "questions: file for the answers, a table (.csv, .tsv) or one JSON record a line; goes on with it",
         text=True,
     )
     max_tokens: int | None = key(
         None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=16
     )
-    before: list[str] | None = key(None, "run of task=sqa: the questions before it in the conversation, first to last")
+    before: list[str] | None = key(
+        None, "the questions before it in the conversation, first to last; run: of task=sqa or queries"
+    )
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     top: int = key(5, "how many cells to show, and to read where there is a reader", low=1)
@@ -215,6 +219,10 @@ class PredictConfig:
         many = "questions" if self.questions else None
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
+        single += ["to belongs to questions"] if self.to is not None and not many else []
+        single += [f"output=json is for one question; {many} are answered into the file to"] * bool(
+            many and self.output != "rich"
+        )
         if self.statement and (self.selector or self.before):
             single.append("a statement is judged by itself, by one run: leave out selector, reader and before")
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]

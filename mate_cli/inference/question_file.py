@@ -76,7 +76,8 @@ class QuestionFile:
         for question, record in zip(questions, self.answerer.records(examples, self.top), strict=True):
             warnings = [*self.asked.remarks(question), *self.answerer.remarks, *caveats(self.trained, record)]
             facts = {"question": question, **self.asked.facts(question), **self.facts, "warnings": warnings}
-            yield withheld(record, self.threshold) | facts | self.settings | {_TABLE_HASH: self.asked.table_hash(question)}
+            made_with = {**self.settings, _TABLE_HASH: self.asked.table_hash(question)}
+            yield withheld(record, self.threshold) | facts | made_with
 
     def _kept(self, questions: Sequence[str], to: Path) -> int:
         """Count the records of an earlier run, and cut off the part of one that a kill may have left."""

@@ -46,7 +46,7 @@ def found_line(record: Mapping[str, Any]) -> str:
 def _answer_line(record: Mapping[str, Any]) -> str:
     if "best_guess" in record:
         guess = _answer_line({**_without_guess(record), "answer": record["best_guess"]})
-        sure = f"probability {record['answer_probability']:.2f} is below threshold={record['threshold']:g}"
+        sure = f"probability {_below(record['answer_probability'], record['threshold'])}"
         return f"no answer: {sure}; best guess: {guess.removeprefix('answer: ')}"
     if "operator" in record:
         return f"answer: {_listed(record['answer']) or 'none'}  ({_made_of(record)})"
@@ -58,6 +58,12 @@ def _answer_line(record: Mapping[str, Any]) -> str:
         return f"answer: {record['answer']}  ({place}; probability {best['probability']:.2f})"
     sure = f"probability of the cell {best['probability']:.2f}, of the words {best['span_probability']:.2f}"
     return f"answer: {record['answer']}  (read from {place}; {sure})"
+
+
+def _below(probability: float, threshold: float) -> str:
+    """Write a probability with as many digits as tell it from the threshold."""
+    digits = next((digits for digits in range(2, 6) if round(probability, digits) < threshold), 6)
+    return f"{probability:.{digits}f} is below threshold={threshold:g}"
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -69,6 +69,11 @@ def has_amount(text: str) -> bool:
     return not is_empty(text) and text.strip().lower() not in _MISSING
 
 
+def is_amount(text: str) -> bool:
+    """Return whether a text is a number, perhaps with a currency or a unit."""
+    return _match(text.strip()) is not None
+
+
 def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
     """Read the amounts of cells, without the empty ones.
 

@@ -119,9 +119,9 @@ class Corpus:
 
     def portions(self, files: int = FILES, line_bytes: int = BYTES) -> list[Portion]:
         """Divide the corpus into portions in the order of the names: always the same for the same files."""
-        single = [name for name in self._files if not name.endswith(".jsonl")]
+        single = [name for name in self._files if _ending(name) != ".jsonl"]
         portions = [Portion(tuple(single[at : at + files])) for at in range(0, len(single), files)]
-        for name in (name for name in self._files if name.endswith(".jsonl")):
+        for name in (name for name in self._files if _ending(name) == ".jsonl"):
             size = int(self._files[name]["size"])
             portions += [Portion((name,), (at, min(at + line_bytes, size))) for at in range(0, size, line_bytes)]
         return portions
@@ -145,7 +145,7 @@ class Corpus:
                     yield Broken(name, str(error).replace(str(path), name))
 
     def _read_file(self, name: str, path: Path) -> CorpusTable:
-        content = read_json(path) if name.endswith(".json") else None
+        content = read_json(path) if _ending(name) == ".json" else None
         if not _is_wikipedia_table(content):
             return _without_texts(read_table(path), str(PurePosixPath(name).with_suffix("")))
         beside = f"/{name}".replace(f"/{_TABLES}/", f"/{_PASSAGES}/").removeprefix("/")
@@ -205,10 +205,14 @@ def _fetching(name: str) -> Iterator[None]:
         raise _UnreachableError(f"{name}: cannot be fetched ({error}); the same command resumes here", 1) from error
 
 
+def _ending(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()
+
+
 def _may_hold_tables(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
-    return path.suffix.lower() in _ENDINGS and _PASSAGES not in path.parts and not hidden
+    return _ending(name) in _ENDINGS and _PASSAGES not in path.parts and not hidden
 
 
 def _is_wikipedia_table(content: Any) -> TypeGuard[dict[str, Any]]:

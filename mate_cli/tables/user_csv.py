@@ -61,8 +61,8 @@ def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
 
     The line also says where the header looks like data.
 
-    Headers may be empty or repeat. Blank lines are skipped. Rows above the header of which only the first field has a
-    text are the title.
+    Headers may be empty or repeat. Lines without a text are skipped, also those of separators alone. Rows above the
+    header of which only the first field has a text are the title.
 
     Raises:
         UserError: the file cannot be read, or decoded; it has no such header or no row; a row is not as wide as the
@@ -108,7 +108,7 @@ def _rows(lines: Iterable[str], separator: str, path: Path) -> list[_Row]:
     rows: list[_Row] = []
     try:
         for number, fields in enumerate(records, start=1):
-            if fields:
+            if any(field.strip() for field in fields):
                 check_size(path, len(rows), len(fields))
                 rows.append(_Row(number, records.line_num, fields))
     except csv.Error as error:

@@ -26,7 +26,7 @@ _WRITING = re.compile(
     re.IGNORECASE,
 )
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_SQLITE_NAMES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+_SQLITE_NAMES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY 1"
 _DUCKDB_NAMES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
 _MOST_SECONDS = 60  # of a query
 _STEPS = 10_000  # of SQLite's between two looks at the clock, less than a millisecond
@@ -126,10 +126,12 @@ def _names(connection: Any, listing: str) -> list[str]:
 def _table(path: Path, connection: Any, part: str | None, listing: str) -> Table:
     names = _names(connection, listing)
     title = part
+    if not names and (part is None or not _QUERY.match(part)):
+        raise UserError(f"{path}: has no table; ask a query of your own: table='{path}#select ...'")
     if part is None:
         if len(names) != 1:
-            listed = f"has {len(names)} tables ({', '.join(names)})" if names else "has no table"
-            raise UserError(f"{path}: {listed}; name one, or ask: table='{path}#select ...'")
+            listed = f"{len(names)} tables ({', '.join(names)})"
+            raise UserError(f"{path}: has {listed}; name one, or ask: table='{path}#select ...'")
         title = part = names[0]
     if part in names:
         query = 'SELECT * FROM "{}"'.format(part.replace('"', '""'))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,9 +16,11 @@ MAX_COLUMNS = 1024
 MAX_CELLS = 1 << 20
 MAX_BYTES = 1 << 25
 
+_MINUS = re.compile(r"^[\u2212\u2012\u2013](?=\W?\d)")  # before a number, with a currency between perhaps
+
 
 def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
-    """Build the table of a file and strip its texts.
+    """Build the table of a file and strip its texts; a minus of typographers becomes "-", which models read.
 
     Raises:
         UserError: it has no column or no row, too many, or a row of another width than the header.
@@ -73,4 +76,4 @@ def check_bytes(path: Path, size: int) -> None:
 
 
 def _cells(texts: Sequence[str]) -> tuple[Cell, ...]:
-    return tuple(Cell(text.strip()) for text in texts)
+    return tuple(Cell(_MINUS.sub("-", text.strip())) for text in texts)

@@ -1,8 +1,8 @@
 """Read a user's own table from a sheet of a workbook: Excel or OpenDocument.
 
 Formulas count by the values that were saved with them; a remark counts those without. Merged cells repeat their text,
-as in HTML. Empty rows and columns are dropped. The header is the first row with more than one text; texts above it are
-the table's title.
+as in HTML. Empty rows and columns are dropped. Rows above the header are the table's title: of one text that is
+merged over columns, or that stands first of more than two columns.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mate_cli.config.rules import unknown_name
-from mate_cli.system.errors import UserError, named
+from mate_cli.system.errors import UserError, named, shown
+from mate_cli.tables.amounts import is_amount
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import check_bytes, check_size, file_size, table_of
 from mate_cli.tables.workbook_formulas import ENDINGS, unsaved_formulas
@@ -27,7 +29,9 @@ _MOST_UNPACKED = 1 << 28  # bytes of the parts of a workbook, which are texts in
 
 
 def open_workbook(path: Path, sheet: str | None = None) -> tuple[Table, str | None]:
-    """Read a sheet, and say in a line if formulas of it are empty because no value was saved with them.
+    """Read a sheet, and say in a line what of it may be read otherwise than meant.
+
+    That are a title above the header, merged numbers, and formulas that are empty as no value was saved with them.
 
     Args:
         sheet: its name; None for a workbook with one sheet that is not empty.
@@ -38,10 +42,11 @@ def open_workbook(path: Path, sheet: str | None = None) -> tuple[Table, str | No
     """
     with _opened(path) as workbook:
         chosen = _sheet(path, workbook, sheet)
-        rows, title = _rows(path, chosen)
+        grid = _grid(path, chosen)
+    rows, title = _below_title(grid)
     header, *body = rows or [[]]
     table = table_of(path, header, body, title or (chosen.name if sheet is not None else ""))
-    return table, _remark(path, chosen.name)
+    return table, "; ".join(_remarks(path, chosen.name, grid, title)) or None
 
 
 def sheet_names(path: Path) -> list[str]:
@@ -96,42 +101,68 @@ def _sheet(path: Path, workbook: CalamineWorkbook, name: str | None) -> Calamine
     return sheets[0]
 
 
-def _rows(path: Path, sheet: CalamineSheet) -> tuple[list[list[str]], str]:
-    """Return header and rows, all of one width, and the texts above them."""
-    numbered = _numbered_rows(path, sheet)
-    grid = [numbered[number] for number in sorted(numbered)]
-    used = [number for number in range(max(map(len, grid), default=0)) if any(row[number] for row in grid)]
-    rows = [[row[number] for number in used] for row in grid if any(row)]
-    above = 0
-    while above < len(rows) - 1 and len(used) > 1 and len(set(filter(None, rows[above]))) == 1:
-        above += 1
-    return rows[above:], " ".join(next(filter(None, row)) for row in rows[:above])
+@dataclass
+class _Grid:
+    """The texts of a sheet's rows that are not empty, by the numbers of the rows, from 0.
+
+    Attributes:
+        single: rows with one text, before merged cells repeat it; wide: rows with a cell that is merged over columns.
+        merged_numbers: how many cells with a number are merged over rows.
+    """
+
+    rows: dict[int, list[str]] = field(default_factory=dict)
+    single: set[int] = field(default_factory=set)
+    wide: set[int] = field(default_factory=set)
+    merged_numbers: int = 0
 
 
-def _numbered_rows(path: Path, sheet: CalamineSheet) -> dict[int, list[str]]:
-    """Return the texts of the rows that are not empty, by the numbers of the rows, from 0."""
+def _grid(path: Path, sheet: CalamineSheet) -> _Grid:
     (_, first), (last_row, last_column) = sheet.start or (0, 0), sheet.end or (0, 0)
     check_size(path, columns=last_column - first + 1)
-    rows: dict[int, list[str]] = {}
+    grid, rows = _Grid(), {}
     for number, row in enumerate(sheet.iter_rows()):
         if row.count("") < len(row):
             rows[number] = [_text(value) for value in row]
             check_size(path, len(rows) - 1)
+    grid.single = {number for number, texts in rows.items() if len(list(filter(None, texts))) == 1}
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         text = rows[top][left - first] if top in rows and first <= left <= last_column else ""
+        if text and right > left:
+            grid.wide.add(top)
+        if bottom > top and is_amount(text):
+            grid.merged_numbers += 1
         for number in range(top, min(bottom, last_row) + 1) if text else ():
             texts = rows.setdefault(number, [""] * (last_column - first + 1))
             texts[left - first : right - first + 1] = [text] * (min(right, last_column) - left + 1)
             check_size(path, len(rows) - 1)
-    return rows
+    grid.rows = rows
+    return grid
 
 
-def _remark(path: Path, sheet: str) -> str | None:
-    count = unsaved_formulas(path, sheet) if path.suffix.lower() in ENDINGS else 0
-    if count == 0:
-        return None
-    formulas = "1 formula without a saved value is" if count == 1 else f"{count} formulas without a saved value are"
-    return f"{path}: {formulas} empty here; open and save the file in a spreadsheet program"
+def _below_title(grid: _Grid) -> tuple[list[list[str]], str]:
+    """Return header and rows, all of one width, and the title above them."""
+    numbers = sorted(number for number, row in grid.rows.items() if any(row))
+    used = [at for at in range(max(map(len, grid.rows.values()), default=0)) if any(grid.rows[n][at] for n in numbers)]
+    rows = [[grid.rows[number][at] for at in used] for number in numbers]
+
+    def is_title(number: int, row: list[str]) -> bool:
+        return number in grid.single and (number in grid.wide or (len(used) > 2 and row[0] != ""))
+
+    above = 0
+    while above < len(rows) - 1 and is_title(numbers[above], rows[above]):
+        above += 1
+    return rows[above:], " ".join(next(filter(None, row)) for row in rows[:above])
+
+
+def _remarks(path: Path, sheet: str, grid: _Grid, title: str) -> Iterator[str]:
+    if title:
+        yield f"{path}: {shown(title)} above the header is taken for the title of the table"
+    if count := grid.merged_numbers:
+        numbers = "1 number is" if count == 1 else f"{count} numbers are"
+        yield f"{path}: {numbers} merged over several rows; each of the rows has it, and sums count it in each"
+    if count := unsaved_formulas(path, sheet) if path.suffix.lower() in ENDINGS else 0:
+        formulas = "1 formula without a saved value is" if count == 1 else f"{count} formulas without a saved value are"
+        yield f"{path}: {formulas} empty here; open and save the file in a spreadsheet program"
 
 
 def _text(value: Any) -> str:

@@ -189,6 +189,15 @@ def test_earlier_questions_are_of_a_run_or_of_the_released_model() -> None:
     assert "before belongs to run" in PredictConfig(**asked, selector="chosen", reader="read").problems()
 
 
+def test_a_file_is_for_many_answers_and_json_for_one() -> None:
+    one = {"table": "own.csv", "question": "Who?"}
+    many = {"table": "own.csv", "questions": "asked.txt"}
+    assert PredictConfig(**one, output="json").problems() == PredictConfig(**many, to="a.csv").problems() == []
+    assert PredictConfig(**one, to="a.csv").problems() == ["to belongs to questions"]
+    (line,) = PredictConfig(**many, output="json").problems()
+    assert line.startswith("output=json is for one question")
+
+
 def test_addresses_and_shown_configurations_are_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", "--cfg", "job", "run=nowhere", "table=nope.csv", "question=why"]) == 0
     assert main(["prepare", "task=mlm", "data_dir=s3://bucket/tables", "--cfg", "job"]) == 0

@@ -169,6 +169,13 @@ def test_help_and_version_are_understood_as_words(capsys: pytest.CaptureFixture[
         assert first == second * 2
 
 
+def test_the_help_of_a_command_line_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "cities.csv", "--help"]) == 0
+    assert "text; default: cities.csv" in " ".join(capsys.readouterr().out.split())
+    assert main(["train", "-m", "model=mate,tapas", "seed=3", "--help"]) == 0
+    assert "seed of everything random (a whole number; default: 3)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_help_of_a_task_has_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--help", "task=hybridqa", "seed=3"]) == 0
     shown = " ".join(capsys.readouterr().out.split())

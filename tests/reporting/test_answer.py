@@ -106,6 +106,14 @@ def test_an_answer_of_cells_is_as_probable_as_the_least_of_its_parts(
     assert answer_line(none) == "answer: none  (0 cells; probability 0.60)"
 
 
+@pytest.mark.parametrize(
+    ("probability", "said"), [(0.6963, "0.696 is below threshold=0.7"), (0.5, "0.50 is below threshold=0.7")]
+)
+def test_a_probability_is_told_from_the_threshold(probability: float, said: str) -> None:
+    record = {"answer": [], "cells": [], "formula": None, "operator": "NONE", "best_guess": ["1"], "threshold": 0.7}
+    assert f"no answer: probability {said}; " in answer_line({**record, "answer_probability": probability})
+
+
 def test_a_text_of_several_cells_is_written_once() -> None:
     texts = ["IT", "Office", "IT", "IT"]
     cells = [{"header": "team", "row": row, "text": text, "probability": 0.9} for row, text in enumerate(texts)]

@@ -17,6 +17,7 @@ from mate_cli.config.runs import RunsConfig
 from mate_cli.reporting.runs import chosen_runs, compared, remove_run
 from mate_cli.runs.records import read_run, read_runs
 from mate_cli.system.errors import UserError
+from mate_cli.system.files import hold
 from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
 
@@ -182,6 +183,15 @@ def test_removing_asks_first(mate: Mate, runs: Path, capsys: pytest.CaptureFixtu
     assert mate("remove=[sample/a]", "confirm=true") == 0
     assert not (runs / "sample" / "a").exists()
     assert (runs / "sample" / "b").is_dir()
+
+
+def test_a_run_in_use_is_not_removed_nor_one_beside_it(
+    mate: Mate, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with hold(runs / "sample" / "b"):
+        assert mate("remove=[sample/a,sample/b]", "confirm=true") == 75
+    assert "sample/b is in use by another process" in capsys.readouterr().err
+    assert (runs / "sample" / "a").is_dir()
 
 
 def test_nothing_outside_the_folder_of_runs_is_removed(

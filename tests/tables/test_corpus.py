@@ -101,6 +101,13 @@ def test_broken_tables_stand_in_their_places_and_say_why(tmp_path: Path) -> None
         assert str(tmp_path) not in reason
 
 
+def test_endings_in_capitals_count(tmp_path: Path) -> None:
+    for name in ("a.json", "B.JSON"):
+        (tmp_path / name).write_text(json.dumps(_WIKIPEDIA))
+    (tmp_path / "C.JSONL").write_text(json.dumps(_WIKIPEDIA) + "\n")
+    assert [own.table.id for own in _tables(Corpus(str(tmp_path)))] == ["B", "a", "C.JSONL:0"]
+
+
 def test_an_address_is_read_like_a_folder(tmp_path: Path) -> None:
     folder = _wikipedia_folder(tmp_path)
     memory = fsspec.filesystem("memory")

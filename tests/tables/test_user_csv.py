@@ -39,10 +39,13 @@ def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: 
     assume(sum(bool(field.strip()) for field in rows[0]) != 1)
     # Only where no other delimiter stands in the text is the choice free of doubt.
     rows = [[field.translate({ord(sign): "." for sign in ",;\t"}) for field in row] for row in rows]
+    assume(any(map(str.strip, rows[0])))
+    expected = [[field.strip() for field in row] for row in rows if any(map(str.strip, row))]
+    assume(len(expected) > 1)
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(rows)
     with tempfile.TemporaryDirectory() as folder:
-        assert _texts(_table(Path(folder), text.getvalue())) == [[f.strip() for f in row] for row in rows]
+        assert _texts(_table(Path(folder), text.getvalue())) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,8 @@ def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: 
         ("City\tPop\nRome\t2", [["City", "Pop"], ["Rome", "2"]]),
         ("City\nRome\n\nOslo\n", [["City"], ["Rome"], ["Oslo"]]),
         ("a,a,\n1,,3\n", [["a", "a", ""], ["1", "", "3"]]),
+        ("City,Pop\nRome,2\n,\n , \n", [["City", "Pop"], ["Rome", "2"]]),  # as spreadsheets write below a table
+        ("City,Low\nOslo,\u221212\nRome,\u2013€3\n", [["City", "Low"], ["Oslo", "-12"], ["Rome", "-€3"]]),
         ('a,b\n"two\nlines","say ""x"", y"\n', [["a", "b"], ["two\nlines", 'say "x", y']]),
     ],
 )

@@ -62,6 +62,18 @@ def test_without_a_name_after_the_sign_the_tables_are_listed(file_of: Callable[[
         read_table(f"{path}#")
 
 
+def test_names_that_only_begin_like_those_of_sqlite_are_tables(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path, "CREATE TABLE sqlite9 (a); INSERT INTO sqlite9 VALUES (1)")
+    assert texts(path) == [["a"], ["1"]]
+
+
+@pytest.mark.parametrize("part", ["", "#t"])
+def test_a_database_without_tables(part: str, tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path, "CREATE TABLE t (a); DROP TABLE t")
+    with pytest.raises(UserError, match=r"t\.db: has no table; ask a query of your own"):
+        read_table(f"{path}{part}")
+
+
 def test_tables_views_and_queries(file_of: Callable[[str], Path]) -> None:
     path = file_of(CITIES + MORE)
     assert texts(f"{path}#cities") == TEXTS
@@ -144,7 +156,7 @@ def test_what_is_no_database(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="cannot be read"):
             read_table(tmp_path / f"none-{name}")
     (tmp_path / "empty.db").write_bytes(b"")
-    with pytest.raises(UserError, match="has no table; name one"):
+    with pytest.raises(UserError, match="has no table; ask a query"):
         read_table(tmp_path / "empty.db")
 
 

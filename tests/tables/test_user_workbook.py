@@ -53,7 +53,36 @@ def test_empty_lines_go_and_a_line_above_is_the_title(tmp_path: Path) -> None:
     rows = [[], [None, "Peaks of the Alps"], [], *[[None, *row] for row in ROWS], [], [None, "end", 1]]
     path = workbook(tmp_path / "t.xlsx", T=rows)
     assert texts(path) == [*TEXTS, ["end", "1", ""]]
-    assert read_table(path).title == "Peaks of the Alps"
+    table, remark = open_table(path)
+    assert table.title == "Peaks of the Alps"
+    assert remark == f"{path}: 'Peaks of the Alps' above the header is taken for the title of the table"
+
+
+@pytest.mark.parametrize("header", [["Product", None], [None, "Sales"], ["score", "score"]])
+def test_a_header_with_one_text_is_no_title(header: list[str | None], tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", T=[header, ["A", 5], ["B", 7]])
+    assert texts(path) == [[text or "" for text in header], ["A", "5"], ["B", "7"]]
+    assert open_table(path)[1] is None
+
+
+def test_a_text_merged_over_all_columns_is_a_title_of_two_columns_too(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", T=[["Sales", None], ["item", "sold"], ["A", 5]])
+    book = openpyxl.load_workbook(path)
+    book["T"].merge_cells("A1:B1")
+    book.save(path)
+    assert texts(path) == [["item", "sold"], ["A", "5"]]
+    assert read_table(path).title == "Sales"
+
+
+def test_a_number_merged_over_rows_is_said(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", T=[["item", "budget"], ["A", 100], ["B", None], ["C", 50]])
+    book = openpyxl.load_workbook(path)
+    book["T"].merge_cells("B2:B3")
+    book.save(path)
+    table, remark = open_table(path)
+    assert [row[1].text for row in table.rows] == ["100", "100", "50"]
+    assert remark is not None
+    assert "1 number is merged over several rows" in remark
 
 
 def test_merged_cells_repeat_their_text_and_formulas_have_their_last_value(tmp_path: Path) -> None:
