@@ -70,7 +70,20 @@ class TrainConfig:
     def problems(self) -> list[str]:
         """The schedule exists; a run is either continued or replaced; the model can be trained, and ablated so."""
         both = ["resume and overwrite: set at most one of them to true"] if self.resume and self.overwrite else []
-        return schedule_problems(self) + both + bench_only_problems(self.model) + self._ablation_problems()
+        return (
+            self._name_problems()
+            + schedule_problems(self)
+            + both
+            + bench_only_problems(self.model)
+            + self._ablation_problems()
+        )
+
+    def _name_problems(self) -> list[str]:
+        """A run lies below the folder of its task."""
+        parts = (self.name or "run").split("/")
+        if all(part.strip(".") for part in parts):
+            return []
+        return [f"name={self.name}: write a name below paths.runs, such as my-run, not a place elsewhere"]
 
     def _ablation_problems(self) -> list[str]:
         ablation, problems = self.ablation, []

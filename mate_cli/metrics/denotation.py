@@ -20,8 +20,8 @@ _MAX_EXACT = 1e15  # a float beyond it has more digits than it can tell apart
 def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Denotation:
     """Apply an operator, given by its name, to cells.
 
-    If it needs numbers and the cells are not all numbers, the cells are the answer; without cells the answer is empty.
-    A cell that reads "nan" is a text, but a number in a sum.
+    If it needs numbers and the cells are not all numbers, the cells are the answer; without cells the answer is empty,
+    or 0 for a count. A cell that reads "nan" is a text, but a number in a sum.
 
     Raises:
         ValueError: there is no such operator.

@@ -61,8 +61,8 @@ def _wilson(share: float, outcomes: int) -> Interval:
 def bootstrap(values: ArrayLike, groups: ArrayLike | None = None) -> Interval:
     """Return the mean of one value per question with its 95% percentile bootstrap interval, always the same.
 
-    Drawing questions with replacement is a multinomial draw of how often each distinct value occurs, so the cost does
-    not grow with the number of questions.
+    Drawing questions with replacement is a multinomial draw of how often each distinct value occurs, so the cost grows
+    with the number of distinct values, which are few for hits, and not with that of questions.
 
     Args:
         values: number, or hit (bool), of each question, ``[questions]``.

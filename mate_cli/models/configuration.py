@@ -113,6 +113,7 @@ class MateConfig(PretrainedConfig):
 # Dropout follows from the schedule, not from the checkpoint.
 _FIELDS = {name: kind for name, kind in MateConfig.__annotations__.items() if not name.endswith("_dropout_prob")}
 _SIZES = [name for name, kind in _FIELDS.items() if kind == "int" and name != "num_aggregation_labels"]
+_NUMBERS = [name for name, kind in _FIELDS.items() if kind == "float"]
 _SWITCHES = [name for name, kind in _FIELDS.items() if kind == "bool"]
 
 
@@ -167,12 +168,19 @@ def _config_fault(fields: dict[str, Any]) -> str | None:
     for name, known in choices.items():
         if fields.get(name, known[0]) not in known:
             return f"{name} is {fields[name]!r}, not one of {', '.join(map(str, known))}"
-    labels, temperature = fields.get("num_aggregation_labels", 0), fields.get("temperature", 1.0)
+    labels = fields.get("num_aggregation_labels", 0)
     if not isinstance(labels, int) or labels < 0:
         return f"num_aggregation_labels is {labels!r}"
-    if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
-        return f"temperature is {temperature!r}"
+    for name in _NUMBERS:
+        value = fields.get(name, getattr(MateConfig, name))
+        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+            return f"{name} is {value!r}"
+    if fields.get("temperature", 1.0) == 0:
+        return "temperature is 0"
+    if fields.get("row_heads_ratio", 0.0) > 1:
+        return f"row_heads_ratio is {fields['row_heads_ratio']!r}"
     types = fields.get("type_vocab_sizes", TYPE_VOCAB_SIZES)
-    if not isinstance(types, list | tuple) or len(types) != len(TYPE_VOCAB_SIZES):
+    is_sizes = isinstance(types, list | tuple) and all(isinstance(size, int) and size > 0 for size in types)
+    if not is_sizes or len(types) != len(TYPE_VOCAB_SIZES):
         return f"type_vocab_sizes is {types!r}, not {len(TYPE_VOCAB_SIZES)} sizes"
     return None

@@ -96,7 +96,10 @@ class MateModel(MatePreTrainedModel):
 
         Returns:
             ``last_hidden_state`` ``[batch, tokens, hidden]``, zero at padding, and ``pooler_output``
-            ``[batch, hidden]``.
+            ``[batch, hidden]``, zero of an example of padding alone.
+
+        Raises:
+            ValueError: all examples are padding alone.
         """
         kept = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         if token_type_ids is None:
@@ -104,13 +107,16 @@ class MateModel(MatePreTrainedModel):
         if position_ids is None:
             position_ids = self._positions(token_type_ids)
         keep = kept.bool()
+        if not keep.any():
+            raise ValueError("attention_mask is 0 everywhere: there is nothing to encode")
         plan = self._plan(keep, token_type_ids[keep], backend)
         packed = self.encode(input_ids[keep], token_type_ids[keep], position_ids.expand_as(keep)[keep], plan)
         states = packed.new_zeros(*input_ids.shape, packed.shape[1])
         states[keep] = packed
         first = (keep.sum(1).cumsum(0) - keep.sum(1)).clamp(max=len(packed) - 1)  # the last example may be all padding
         text = torch.where(token_type_ids[keep][:, 0] == 0, keep.nonzero()[:, 0], -1)
-        return BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=self.pool(packed, first, text))
+        pooled = self.pool(packed, first, text).masked_fill(~keep.any(1, keepdim=True), 0.0)
+        return BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=pooled)
 
     def _positions(self, token_types: Tensor) -> Tensor:
         last = self.config.max_position_embeddings

@@ -59,12 +59,13 @@ def example_flops(encoder: MateConfig, model: ModelConfig, tokens: int, full: bo
 def device_peaks(hardware: HardwareConfig) -> Sequence[tuple[str, int, float]]:
     """Return name, number and total FLOP/s in bf16 of a profile's devices; of several GPUs for a GPU profile.
 
-    Empty for processors, which have no data sheet here.
+    Empty for processors and for chips without a data sheet here, as a profile of your own may name them.
     """
     if hardware.accelerator == "gpu":
         number = (hardware.devices or GPUS_OF_A_MACHINE) * hardware.nodes
         return [(gpu, number, number * PEAKS[gpu, "bf16"]) for gpu in _GPUS]
     if hardware.accelerator == "tpu":
-        chip, number = f"TPU {hardware.name.split('_')[1]}", (hardware.devices or 1) * hardware.nodes
-        return [(chip, number, number * PEAKS[chip, "bf16"])]
+        chip, number = f"TPU {hardware.name.partition('_')[2].split('_')[0]}", (hardware.devices or 1) * hardware.nodes
+        peak = PEAKS.get((chip, "bf16"))
+        return [] if peak is None else [(chip, number, number * peak)]
     return []

@@ -37,7 +37,7 @@ from mate_cli.config.plain import escape
 from mate_cli.config.rules import problems
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
-from mate_cli.runs.find import what_else
+from mate_cli.runs.find import is_run_folder, what_else
 from mate_cli.runs.identity import Identity, differences
 from mate_cli.runs.provenance import code_version, environment
 from mate_cli.runs.published import is_published, published
@@ -96,6 +96,8 @@ class RunFolder:
         try:
             with self.recording():
                 remove_leftovers(self.path, ".*.tmp")
+            if not is_run_folder(self.path) and any(not entry.name.endswith(".lock") for entry in self.path.iterdir()):
+                raise UserError(f"{self.path} holds other files than a run's: name=NAME names another folder")
             if self.config_file.exists() and not overwrite:
                 self._check_resume(resume, identity)
         except BaseException:
@@ -131,11 +133,11 @@ class RunFolder:
             )
 
     def clear(self) -> None:
-        """Remove the files of an earlier run once the new one is ready to start."""
+        """Remove the files of an earlier run once the new one is ready to start; of links, not what they lead to."""
         # The checkpoint goes first and the configuration last, so that a kill leaves no run that could be resumed.
         self.last_checkpoint.unlink(missing_ok=True)
         for path in sorted(self.path.iterdir(), key=lambda path: path == self.config_file):
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             elif not path.name.endswith(".lock"):
                 path.unlink()

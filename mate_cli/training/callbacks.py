@@ -6,9 +6,10 @@ import os
 import pickle
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import pytorch_lightning as pl
 import torch
@@ -16,10 +17,11 @@ from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.trainer.states import TrainerFn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor
 
 from mate_cli.models.weights import save_model
 from mate_cli.runs.folder import RunFolder
-from mate_cli.system.errors import UserError
+from mate_cli.system.errors import Preempted, UserError
 from mate_cli.system.ranks import is_first_rank
 from mate_cli.system.stopping import STOP_SIGNALS
 from mate_cli.training.module import TaskModule, ends_step, logs_step
@@ -83,6 +85,7 @@ class Checkpoints(Callback):
             tensors = trainer.strategy.lightning_module_state_dict()
             if trainer.is_global_zero:
                 weights = {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
+                _check_finite(weights, trainer.global_step)
                 save_model(pl_module.model, self.folder.best_model, self.vocabulary, weights)
         if trainer.state.fn == TrainerFn.FITTING:
             self.save_last(trainer)
@@ -103,6 +106,21 @@ class Checkpoints(Callback):
             raise
         if trainer.is_global_zero:
             self.folder.set_status("running", step=trainer.global_step)
+
+
+def _check_finite(weights: Mapping[str, Tensor], step: int) -> None:
+    """Check the weights after an update, so that those of a diverged training replace no good ones.
+
+    Raises:
+        UserError: one is infinite or NaN.
+    """
+    wrong = next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None)
+    if wrong is not None:
+        raise UserError(
+            f"step {step}: the weights {wrong} are not finite and are not saved; train with a smaller lr and another "
+            "name=NAME",
+            exit_code=1,
+        )
 
 
 def check_state(checkpoint: Path) -> None:
@@ -140,11 +158,22 @@ class Interruption(Callback):
                 self._previous[number] = signal.signal(number, self._request)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        is_wanted = trainer.strategy.reduce_boolean_decision
-        if ends_step(trainer) and is_wanted(self.requested, all=False):
+        if ends_step(trainer) and self._is_wanted(trainer):
             self.checkpoints.save_last(trainer)
-            # All ranks end alike, so that a scheduler starts all hosts again when it took one away.
-            raise TrainingInterrupted(trainer.global_step, is_wanted(self.preempted, all=False))
+            self._stop(trainer)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Stop after the last validation too, which is saved by then."""
+        if self._is_wanted(trainer):
+            self._stop(trainer)
+
+    def _is_wanted(self, trainer: pl.Trainer) -> bool:
+        return trainer.strategy.reduce_boolean_decision(self.requested, all=False)
+
+    def _stop(self, trainer: pl.Trainer) -> NoReturn:
+        # All ranks end alike, so that a scheduler starts all hosts again when it took one away.
+        preempted = trainer.strategy.reduce_boolean_decision(self.preempted, all=False)
+        raise TrainingInterrupted(trainer.global_step, preempted)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for number, handler in self._previous.items():
@@ -153,7 +182,7 @@ class Interruption(Callback):
 
     def _request(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
-            raise KeyboardInterrupt
+            raise Preempted if number == signal.SIGTERM else KeyboardInterrupt
         self.requested, self.preempted = True, number == signal.SIGTERM
         if is_first_rank():
             again = "" if self.preempted else " (press Ctrl-C again to stop at once)"

@@ -32,6 +32,7 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import LoggerConfig, TrainConfig
+from mate_cli.config.user_folder import FLAG
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_named, kind_of
 from mate_cli.models.checkpoint import write_own, written_whole
@@ -126,7 +127,7 @@ def public_config(config: TrainConfig) -> TrainConfig:
     path, mixed = config.backbone.path, replace(config.task.mixed, data_dir=None)
     return replace(
         config,
-        task=replace(config.task, mixed=mixed),
+        task=replace(config.task, mixed=mixed, qa=replace(config.task.qa, history=None)),
         backbone=replace(config.backbone, path=None if path is None else Path(path).name),
         paths=PathsConfig(),
         logger=LoggerConfig(name="csv"),
@@ -152,8 +153,11 @@ def is_tapas(config: MateConfig) -> bool:
 
 
 def _public_words(words: Sequence[str]) -> Iterator[str]:
-    for word in words:
-        name, _, value = word.partition("=")
+    rest = iter(words)
+    for word in rest:
+        name, _, value = word.lstrip("+").partition("=")
+        if word == FLAG:
+            next(rest, None)  # a folder of the training machine
         key = schema.find(TrainConfig, name)
         if name in ("data_dir", "task.mixed.data_dir"):
             yield f"{name}=DATA"

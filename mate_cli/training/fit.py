@@ -18,6 +18,7 @@ from mate_cli.config.paths import cache_folder
 from mate_cli.config.plain import to_plain
 from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.batch import Collator
 from mate_cli.kinds.registry import task_of
 from mate_cli.runs.folder import FollowedFolder, RunFolder
 from mate_cli.runs.parent import check_parent, origin_of
@@ -42,7 +43,7 @@ from mate_cli.training.finite import FiniteLoss
 from mate_cli.training.fitting import fitting_way, inputs_of, memory_limit
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
 from mate_cli.training.module import TaskModule, quieten_lightning
-from mate_cli.training.rows import open_rows
+from mate_cli.training.rows import Rows, open_rows
 from mate_cli.training.shapes import LengthClasses, fixed_classes
 from mate_cli.training.splits import encoding_options
 from mate_cli.training.starting_model import freeze_layers, starting_model
@@ -145,6 +146,11 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     options = encoding_options(config, task, model.config)
     rows = open_rows(config, task, options, vocabulary, console)
     steps = schedule.steps or math.ceil((schedule.epochs or 0) * len(rows.train) / schedule.batch)
+    if devices.replicas and schedule.validate_every and steps % schedule.validate_every:
+        raise UserError(
+            f"validate_every={schedule.validate_every} does not divide {steps} steps, and on several XLA devices no "
+            "validation can follow the last step: set it to a divisor"
+        )
     # A resumed run keeps its classes on any hardware: they decide which examples are left of the pass.
     begun = config.resume and folder.last_checkpoint.exists()
     recorded = folder.status().get("length_classes", ()) if begun else None
@@ -155,37 +161,44 @@ def build_setup(config: TrainConfig, devices: Devices, folder: RunFolder, consol
     inputs = inputs_of(rows.train, options.max_tokens, classes.shapes)
     way = fitting_way(config, model.config, devices, inputs, memory_limit(config.hardware))
     micro_batch, passes = accumulation(schedule.batch, way.micro_batch, devices.world_size)
-    shapes = [replace(shape, documents=micro_batch) for shape in classes.shapes]
     backend = way.backend
     if backend == "autotune":
         backend = tuned_backend(config, model.config, rows.train, devices, micro_batch)
+    shapes = [replace(shape, documents=micro_batch) for shape in classes.shapes]
     masked = most_masked(config.task, options.max_tokens)
     collator = collator_for(
         model.config, config.model, backend, devices.device_type, devices.low_precision, shapes, masked
     )
     attention = collator.planner(typical_layout(rows.train, micro_batch)).backend
     console.print(f"attention: {attention}{_REASONS.get(config.model.attention.backend, '')}")
-    data = TaskDataModule(
+    data = _data_module(config, devices, rows, collator, micro_batch, steps, classes)
+    module = TaskModule(model, task, schedule, steps, new, config.seed)
+    module.encoder.recompute = way.recompute
+    return TrainingSetup(
+        config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes, attention, classes
+    )
+
+
+def _data_module(
+    config: TrainConfig,
+    devices: Devices,
+    rows: Rows,
+    collator: Collator,
+    micro_batch: int,
+    steps: int,
+    classes: LengthClasses,
+) -> TaskDataModule:
+    return TaskDataModule(
         rows.train,
         rows.dev,
         rows.is_stream,
         DividingCollator(collator, devices.of_process, micro_batch) if devices.of_process > 1 else collator,
-        schedule.batch,
+        active_schedule(config).batch,
         micro_batch * devices.of_process,
         steps,
         config.seed,
         loader_workers(config.hardware, devices.devices, devices.of_process),
         classes.borders,
-    )
-    if devices.replicas and schedule.validate_every and steps % schedule.validate_every:
-        raise UserError(
-            f"validate_every={schedule.validate_every} does not divide {steps} steps, and on several XLA devices no "
-            "validation can follow the last step: set it to a divisor"
-        )
-    module = TaskModule(model, task, schedule, steps, new, config.seed)
-    module.encoder.recompute = way.recompute
-    return TrainingSetup(
-        config, devices, folder, module, data, rows.mean_length, vocabulary, steps, passes, attention, classes
     )
 
 

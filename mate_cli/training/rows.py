@@ -19,7 +19,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.data_folder import mixed_folder
 from mate_cli.tasks.task import Task
 from mate_cli.training.corpus import masking_options, open_corpus
-from mate_cli.training.splits import data_source, open_split
+from mate_cli.training.splits import check_split, data_source, open_split
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -45,7 +45,7 @@ def open_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabul
     """Open the rows of a configuration; encode them unless they are cached.
 
     Raises:
-        UserError: the data is missing, broken, or too little to train on.
+        UserError: the data is missing, broken, or too little to train and validate on; no split to report on.
     """
     if config.task.traits.learns_from_corpus:
         return _corpus_rows(config, options, vocabulary, console)
@@ -54,12 +54,16 @@ def open_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabul
 
 def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocabulary: Path, console: Console) -> Rows:
     train, dev = _sources(config)
+    check_split(data_source(config.task, config.task.report_split, config.data_dir, config.paths))
     limit = active_schedule(config).validate_on
     scored = dev if limit is None else DrawnSource(dev, limit)
     if history := config.task.qa.history:
         train = HistorySource(train, Path(history).expanduser())
     train_split = open_split(task.source(train, training=True), vocabulary, options, config.paths, console)
     dev_split = open_split(task.source(scored, training=False), vocabulary, options, config.paths, console)
+    if not len(dev_split.dataset):
+        part = "the held-out part of train" if active_schedule(config).held_out else "dev"
+        raise UserError(f"{part}: no question can be read, to choose the best model by; check the data")
     rows = train_split.dataset
     if not config.task.ambiguous:
         rows = without_ambiguous(rows, console)

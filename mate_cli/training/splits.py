@@ -28,6 +28,15 @@ def data_source(task: TaskConfig, split: str, data_dir: str | None, paths: Paths
     return DataSource(task.format, data_folder(task, data_dir, paths), split)
 
 
+def check_split(source: DataSource) -> None:
+    """Check that the questions of a split are there, without reading them.
+
+    Raises:
+        UserError: they are not.
+    """
+    FORMATS[source.format].LAYOUT.question_file(source.data_dir, source.split)
+
+
 def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> list[DataSource]:
     """Return the splits of the data, in order.
 

@@ -80,6 +80,9 @@ def starting_model(
     _choose_settings(chosen, config, task)
     model = kind_of(config.task).model(chosen)
     if is_random:
+        head_lr = active_schedule(config).head_lr
+        if head_lr is not None:
+            console.print(f"weights: random, all of them learn at head_lr={head_lr:g}", highlight=False)
         return model, folder, frozenset(name for name, _ in model.named_parameters())
     report = load_weights(model, folder)
     console.print(str(report), highlight=False)

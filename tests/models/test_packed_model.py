@@ -99,9 +99,13 @@ def test_an_example_of_padding_alone_changes_nothing(small_config, padded_tables
     model = MateModel(small_config()).double().eval()
     expected = model(**padded_tables).last_hidden_state[[0, 2]]
     padded_tables["attention_mask"][1] = 0
-    states = model(**padded_tables).last_hidden_state
-    torch.testing.assert_close(states[[0, 2]], expected, atol=1e-12, rtol=0)
-    assert not states[1].any()
+    output = model(**padded_tables)
+    torch.testing.assert_close(output.last_hidden_state[[0, 2]], expected, atol=1e-12, rtol=0)
+    assert not output.last_hidden_state[1].any()
+    assert not output.pooler_output[1].any()
+    padded_tables["attention_mask"][:] = 0
+    with pytest.raises(ValueError, match="there is nothing to encode"):
+        model(**padded_tables)
 
 
 def test_cell_logits_are_means_of_token_logits(small_config, padded_tables):

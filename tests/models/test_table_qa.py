@@ -184,6 +184,11 @@ def test_one_kind_is_not_another(small_config: Config, tmp_path: Path) -> None:
         ("temperature", 0, "temperature is 0"),
         ("temperature", "warm", "temperature is 'warm'"),
         ("num_aggregation_labels", -1, "num_aggregation_labels is -1"),
+        ("row_heads_ratio", "half", "row_heads_ratio is 'half'"),
+        ("row_heads_ratio", 1.5, "row_heads_ratio is 1.5"),
+        ("initializer_range", None, "initializer_range is None"),
+        ("layer_norm_eps", "x", "layer_norm_eps is 'x'"),
+        ("type_vocab_sizes", ["a", 16, 16, 2, 16, 16, 10], r"type_vocab_sizes is \['a'"),
         ("init_cell_selection_weights_to_zero", 3, "init_cell_selection_weights_to_zero is 3, not one of False, True"),
     ],
 )

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.plan import commands, plan, plan_summary, wanted_steps
+from mate_cli.reproduction.price import device_peaks
 from tests.reproduction.test_reproduce import MATE, SELECTOR, experiment, ledger_of
 
 
@@ -45,3 +47,11 @@ def test_a_plan_for_machines_elsewhere_has_prices_and_commands_to_paste(config: 
     assert {"task=mlm", "schedule=paper", "hardware=tpu_v3_32"} <= {*first}
     name = next(word.removeprefix("name=") for word in first if word.startswith("name="))
     assert f"backbone.path={config.paths.runs}/mlm/{name}" in second
+
+
+@pytest.mark.parametrize("name", ["tpu_v5p", "mine"])
+def test_a_chip_without_a_data_sheet_has_no_price(name: str) -> None:
+    assert device_peaks(HardwareConfig(name=name, accelerator="tpu")) == []
+    ((chip, number, peak),) = device_peaks(HardwareConfig(name="tpu_v4_16", accelerator="tpu", devices=4, nodes=2))
+    assert (chip, number) == ("TPU v4", 8)
+    assert peak == 8 * 275e12

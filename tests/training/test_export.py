@@ -25,6 +25,7 @@ from mate_cli.models.model import MateModel
 from mate_cli.reporting.model_card import model_card
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
+from mate_cli.training.export import public_command
 from tests.models.conftest import table_ids
 from tests.system.test_files import file_size_limit
 from tests.training.made_runs import make_bert, make_run
@@ -215,7 +216,8 @@ def test_transformers_alone_loads_it_or_says_what_it_needs(
 
 def test_nothing_of_the_machine_is_told(selector: RunFolder, tmp_path: Path) -> None:
     words = ("task=sqa", "backbone=run", f"backbone.path={selector.path}", "data_dir=/home/someone/sqa", "name=child")
-    child = make_run(tmp_path / "runs" / "child", *words, "logger=wandb", "logger.project=hidden-project")
+    history = "task.qa.history=/home/someone/h.jsonl"
+    child = make_run(tmp_path / "runs" / "child", *words, history, "logger=wandb", "logger.project=hidden-project")
     to = exported(child, tmp_path / "to")
     for name in FILES - {"model.safetensors", "vocab.txt"}:
         text = (to / name).read_text(encoding="utf-8")
@@ -223,6 +225,8 @@ def test_nothing_of_the_machine_is_told(selector: RunFolder, tmp_path: Path) -> 
             assert private not in text, (name, private)
     config = load_run_config(to)
     assert (config.data_dir, config.name, config.backbone.path) == (None, None, "selector")
+    command = ["mate", "train", "--config-dir", "/home/someone/conf", "++data_dir=/home/someone/sqa", "task=sqa"]
+    assert public_command(command) == "mate train data_dir=DATA task=sqa"
 
 
 def test_the_card_tells_data_settings_scores_commands_and_limits(selector: RunFolder, tmp_path: Path) -> None:
