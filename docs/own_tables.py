@@ -93,7 +93,7 @@ def above_threshold(answered: Sequence[Answered], threshold: float) -> str:
     given = [a for a in answered if a.probability >= threshold]
     silent = [a for a in answered if not a.right]
     return (
-        f" With `threshold={threshold:.2f}` {len(given)} of the {len(answered)} get an answer, "
+        f" With `threshold={threshold:.3f}` {len(given)} of the {len(answered)} get an answer, "
         f"{sum(a.is_right for a in given)} of these are right, and of the {len(silent)} that the table does not answer "
         f"{sum(a not in given for a in silent)} get none."
     )
@@ -126,8 +126,8 @@ def report(answered: Sequence[Answered], what: str, name: str, threshold: float 
     ]
     return (
         f"# {len(answered)} {what} on {len({a.table for a in answered})} tables of our own\n\n"
-        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Of the {what} it is "
-        f"surest of, {WANTED:.0%} are right for {coverage(answered):.0%} of all."
+        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Taking its surest "
+        f"answers first, {WANTED:.0%} are right until {coverage(answered):.0%} of the {what} are answered."
         + ("" if threshold is None else above_threshold(answered, threshold))
         + "\n\n"
         + tabulate(scores, ("kind", what, "right", "share"), tablefmt="github")

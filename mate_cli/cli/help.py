@@ -36,7 +36,7 @@ EXAMPLES = {
         ("mate prepare task=mlm data_dir=tables to=shards", "shards of a folder of tables, to pre-train on"),
     ),
     "train": (
-        ("mate train", "train on the sample task from MiniLM's weights: three to ten minutes on two cores"),
+        ("mate train", "train on the sample task from MiniLM's weights: 2 to 10 minutes on two cores"),
         (
             "mate train task=hybridqa backbone=minilm schedule=laptop data_dir=data/hybridqa",
             "0.7 epochs on short inputs, on a CPU",
