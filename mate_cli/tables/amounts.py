@@ -1,16 +1,16 @@
 """Read the amounts in the cells of a user's table, as people write them: "$1,200", "15 %", "3.5 km", "1.200,50".
 
 For answers to people alone: scores read numbers as the release does (``mate_cli.tables.text.convert_to_float``), which
-knows no currencies and units, and takes each cell by itself. Here a whole column decides whether its commas or its
-points are the decimal ones.
+knows no currencies and units, and takes each cell by itself. Here the cells together, or else their column, decide
+whether commas or points are the decimal ones.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
@@ -18,7 +18,7 @@ from mate_cli.system.errors import shown
 from mate_cli.tables.number_words import MONTH_NUMBERS
 from mate_cli.tables.text import is_empty
 
-_CURRENCY = "".join(mark for mark in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(mark) == "Sc")
+_CURRENCY = "".join(mark for mark in map(chr, range(1 << 16)) if unicodedata.category(mark) == "Sc")
 _BLANK = " \u00a0\u202f\u2009"  # with those that do not break a line, and the thin one
 _AMOUNT = re.compile(
     rf"(?P<sign>[-+])?(?P<before>(?:(?:[A-Z]{{1,3}})?[{_CURRENCY}]|[A-Z]{{3}})[{_BLANK}]?)?(?P<inner>[-+])?"
@@ -35,6 +35,7 @@ PRECISION = 400
 """Digits to compute with: more than a sum of such texts has."""
 
 _DECIMALS = 9
+_SWAPPED = str.maketrans(".,", ",.")
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,11 @@ def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
     """Read the amounts of cells, without the empty ones.
 
     Args:
-        column: the texts of all cells of their columns, which tell a decimal comma from one between thousands.
+        column: the texts of all cells of their columns: they tell a decimal comma from one between thousands, as in
+            "1,200", where the cells themselves do not.
 
     Raises:
-        ValueError: a cell is no amount, their units differ, or the column has decimal commas and points; says which.
+        ValueError: a cell is no amount, their units differ, or they have decimal commas and points; says which.
     """
     filled = [text.strip() for text in texts if has_amount(text)]
     matches = [_match(text) for text in filled]
@@ -89,9 +91,12 @@ def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
         if match is None:
             raise ValueError(f"{shown(text)} is no number")
     found = [match for match in matches if match is not None]
-    has_comma = _has_decimal_comma(column)
+    mark = _decimal_mark(filled)
+    if mark is None:
+        with suppress(ValueError):  # a column of both tells nothing
+            mark = _decimal_mark(column)
     with localcontext(prec=PRECISION):
-        numbers = tuple(_number(match, has_comma) for match in found)
+        numbers = tuple(_number(match, mark == ",") for match in found)
     units = [_unit(match) for match in found]
     return Amounts(numbers, _common([before for before, _ in units]), _common([after for _, after in units]))
 
@@ -117,15 +122,15 @@ def _ungrouped(digits: str) -> str | None:
     return re.sub(rf"['{_BLANK}]", "", grouped.group()) + rest
 
 
-def _has_decimal_comma(column: Iterable[str]) -> bool:
-    """Return whether the commas of a column are decimal ones, which one of its cells must show.
+def _decimal_mark(texts: Iterable[str]) -> str | None:
+    """Return "," or "." if one of the texts can only be read with it as the decimal mark, else None.
 
     Raises:
-        ValueError: one cell shows that commas are decimal, another that points are.
+        ValueError: one can only be read with a comma, another with a point.
     """
     by_comma: str | None = None
     by_point: str | None = None
-    for text in column:
+    for text in texts:
         match = _match(text.strip())
         digits = None if match is None else _ungrouped(match["digits"])
         if digits is None or not re.search("[.,]", digits):
@@ -137,10 +142,7 @@ def _has_decimal_comma(column: Iterable[str]) -> bool:
             by_point = by_point or text.strip()
     if by_comma is not None and by_point is not None:
         raise ValueError(f"{shown(by_comma)} has a decimal comma, {shown(by_point)} a decimal point")
-    return by_comma is not None
-
-
-_SWAPPED = str.maketrans(".,", ",.")
+    return "," if by_comma is not None else "." if by_point is not None else None
 
 
 def _is_plain(digits: str) -> bool:

@@ -29,9 +29,9 @@ _MOST_UNPACKED = 1 << 28  # bytes of the parts of a workbook, which are texts in
 
 
 def open_workbook(path: Path, sheet: str | None = None) -> tuple[Table, str | None]:
-    """Read a sheet, and say in a line what of it may be read otherwise than meant.
+    """Read a sheet, and say in a line what of it was guessed or is missing.
 
-    That are a title above the header, merged numbers, and formulas that are empty as no value was saved with them.
+    This is a title above the header, numbers merged over rows, or formulas without a saved value.
 
     Args:
         sheet: its name; None for a workbook with one sheet that is not empty.

@@ -79,6 +79,14 @@ def test_where_nothing_can_be_computed_the_cells_are_the_answer(
     assert of_all(texts, aggregation) == Computed(texts, None, problem)
 
 
+def test_the_column_tells_the_mark_where_the_cells_do_not() -> None:
+    chosen = [(0, 0), (1, 0)]
+    assert computed(column("1,200", "3,400", "0,5"), chosen, "SUM").answer == ("4.6",)
+    assert computed(column("1,200", "3,400", "0.5"), chosen, "SUM").answer == ("4600",)
+    assert computed(column("1,200", "3,400", "0.5", "0,5"), chosen, "SUM").answer == ("4600",)
+    assert computed(column("1.5", "2.5", "3,4"), chosen, "SUM").answer == ("4",)
+
+
 def test_cells_without_a_number_are_left_out() -> None:
     result = of_all(("10", "", "nan", "–", "30", "26"), "AVERAGE")
     assert result == Computed(("22",), "AVERAGE(head of rows 0, 4, 5) = 22")
