@@ -31,10 +31,14 @@ def data_source(task: TaskConfig, split: str, data_dir: str | None, paths: Paths
 def check_split(source: DataSource) -> None:
     """Check that the questions of a split are there, without reading them.
 
+    Statements are made of tables, for any split.
+
     Raises:
         UserError: they are not.
     """
-    FORMATS[source.format].LAYOUT.question_file(source.data_dir, source.split)
+    layout = FORMATS[source.format].LAYOUT
+    if layout.questions:
+        layout.question_file(source.data_dir, source.split)
 
 
 def data_sources(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> list[DataSource]:

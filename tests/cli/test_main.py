@@ -229,7 +229,7 @@ def test_ls_prints_a_line_for_each_option(kind: str, capsys: pytest.CaptureFixtu
     assert main(["ls", kind]) == 0
     lines = capsys.readouterr().out.splitlines()
     if kind == "schedules":
-        assert len(lines) == 78
+        assert len(lines) == 79
         assert "hybridqa: paper           80,000 steps, batch 128, 2048 tokens, lr 1e-05" in lines
     else:
         found = options(GROUPS[kind])
