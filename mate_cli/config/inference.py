@@ -220,9 +220,8 @@ class PredictConfig:
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
         single += ["to belongs to questions"] if self.to is not None and not many else []
-        single += [f"output=json is for one question; {many} are answered into the file to"] * bool(
-            many and self.output != "rich"
-        )
+        if many and self.output != "rich":
+            single.append(f"output=json is for one question; {many} are answered into the file to")
         if self.statement and (self.selector or self.before):
             single.append("a statement is judged by itself, by one run: leave out selector, reader and before")
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]

@@ -34,6 +34,7 @@ class AskedTables:
         self._search: TableSearch | None = None
         self._found: dict[str, list[dict[str, Any]]] = {}
         self._unnamed: set[str] = set()
+        self._hashes: dict[str, str] = {}
 
     def search(self, questions: Sequence[str]) -> None:
         """Find the tables of questions in the folder, all at once.
@@ -72,10 +73,10 @@ class AskedTables:
         Raises:
             UserError: as ``example``.
         """
-        asked = self.example(question)
-        rows = [[(cell.text, cell.links) for cell in row] for row in (asked.table.header, *asked.table.rows)]
-        content = json.dumps([asked.table.title, rows, sorted(asked.passages.items())])
-        return hashlib.sha256(content.encode()).hexdigest()[:12]
+        name = self.table_id(question)
+        if name not in self._hashes:
+            self._hashes[name] = _content_hash(self.example(question))
+        return self._hashes[name]
 
     def remarks(self, question: str) -> list[str]:
         """Return lines on what was found in the folder, after ``search``.
@@ -111,6 +112,13 @@ class AskedTables:
         table = linked(table)
         passages, _ = matched_passages(self._passages_file, self._passages, table)
         return Example("question", question, table, passages=passages)
+
+
+def _content_hash(example: Example) -> str:
+    table = example.table
+    rows = [[(cell.text, cell.links) for cell in row] for row in (table.header, *table.rows)]
+    content = json.dumps([table.title, rows, sorted(example.passages.items())])
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 def _open_search(folder: TableFolder) -> TableSearch:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from mate_cli.config.train import TrainConfig
-from mate_cli.inference.answer_file import answer_form, as_text
+from mate_cli.inference.answer_file import AnswerForm, answer_form, as_text
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.predictor import Answerer
@@ -57,7 +57,7 @@ class QuestionFile:
             UserError: a table does not fit or is not found, ``to`` has other records, or cannot be written.
         """
         self.asked.search(questions)
-        form = answer_form(to, (*self.facts, *self.settings, _TABLE_HASH))
+        form = self._form(to)
         try:
             had = self._kept(questions, to)
             with Progress(console=console, transient=True) as progress:
@@ -76,8 +76,13 @@ class QuestionFile:
         for question, record in zip(questions, self.answerer.records(examples, self.top), strict=True):
             warnings = [*self.asked.remarks(question), *self.answerer.remarks, *caveats(self.trained, record)]
             facts = {"question": question, **self.asked.facts(question), **self.facts, "warnings": warnings}
-            made_with = {**self.settings, _TABLE_HASH: self.asked.table_hash(question)}
-            yield withheld(record, self.threshold) | facts | made_with
+            yield withheld(record, self.threshold) | facts | self._made_with(question)
+
+    def _made_with(self, question: str) -> dict[str, Any]:
+        return {**self.settings, _TABLE_HASH: self.asked.table_hash(question)}
+
+    def _form(self, to: Path) -> AnswerForm:
+        return answer_form(to, (*self.facts, *self.settings, _TABLE_HASH))
 
     def _kept(self, questions: Sequence[str], to: Path) -> int:
         """Count the records of an earlier run, and cut off the part of one that a kill may have left."""
@@ -85,7 +90,7 @@ class QuestionFile:
             return 0
         content = to.read_bytes()
         try:
-            records, size = answer_form(to, (*self.facts, *self.settings, _TABLE_HASH)).records(content)
+            records, size = self._form(to).records(content)
         except ValueError:
             records, size = [{}], 0
         self._check(records, questions, to)
@@ -106,7 +111,7 @@ class QuestionFile:
         other = [
             name
             for question, record in zip(questions, records, strict=False)  # an earlier run may have stopped
-            for name in _differing(record, {**self.settings, _TABLE_HASH: self.asked.table_hash(question)})
+            for name in _differing(record, self._made_with(question))
         ]
         if other:
             raise UserError(

@@ -17,25 +17,25 @@ class Operator:
 
     Attributes:
         compute: the result of one value per chosen cell; None: the cells themselves are the answer.
-        needs_numbers: whether the values must be numbers, one at least; otherwise only their count matters.
+        least: the values must be numbers, this many at least; 0: only their count matters.
     """
 
     name: str
     compute: Callable[[Sequence[Any]], float] | None = None
-    needs_numbers: bool = False
+    least: int = 0
 
     @property
     def counts(self) -> bool:
         """True if the result depends only on the number of chosen cells."""
-        return self.compute is not None and not self.needs_numbers
+        return self.compute is not None and not self.least
 
 
 NONE = Operator("NONE")
-DIFFERENCE = Operator("DIFFERENCE", lambda numbers: max(numbers) - min(numbers), needs_numbers=True)
+DIFFERENCE = Operator("DIFFERENCE", lambda numbers: max(numbers) - min(numbers), least=2)
 OPERATORS = (
     NONE,
-    Operator("SUM", sum, needs_numbers=True),
-    Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), needs_numbers=True),
+    Operator("SUM", sum, least=1),
+    Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), least=1),
     Operator("COUNT", lambda values: float(len(values))),
     DIFFERENCE,
 )

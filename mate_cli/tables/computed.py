@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
-from mate_cli.tables.aggregation import DIFFERENCE, operator_named
+from mate_cli.tables.aggregation import operator_named
 from mate_cli.tables.amounts import PRECISION, has_amount, plain_digits, read_amounts
 from mate_cli.tables.table import Coordinate, Table
 
@@ -43,9 +43,9 @@ def computed(table: Table, cells: Sequence[Coordinate], aggregation: str) -> Com
         number = str(len(texts))
         return Computed((number,), f"{_applied(table, cells, aggregation)} = {number}")
     used = [(row, column) for row, column in cells if has_amount(table.rows[row][column].text)]
-    least = 2 if operator is DIFFERENCE else 1
-    if len(used) < least:
-        return Computed(texts, problem=f"{aggregation} takes {least} number{'s' if least > 1 else ''} or more")
+    if len(used) < operator.least:
+        numbers = "numbers" if operator.least > 1 else "number"
+        return Computed(texts, problem=f"{aggregation} takes {operator.least} {numbers} or more")
     columns = sorted({column for _, column in used})
     try:
         amounts = read_amounts(
