@@ -202,14 +202,13 @@ def _composed(command: str, words: Sequence[str]) -> dict[str, Any]:
 
     from mate_cli.cli.diagnosis import composing, diagnose
     from mate_cli.cli.experiment import has_several_values
-    from mate_cli.cli.overrides import joined, named, quote, split
+    from mate_cli.cli.overrides import read
     from mate_cli.config.commands import ROOTS, UNNAMED
     from mate_cli.config.plain import leaves
     from mate_cli.system.errors import UserError
 
-    arguments = split(list(words))
-    whole, mistakes = joined(arguments.overrides)
-    overrides = [quote(ROOTS[command], word) for word in named(whole, UNNAMED.get(command))]
+    arguments, mistakes = read(ROOTS[command], list(words), UNNAMED.get(command))
+    overrides = arguments.overrides
     mistakes += diagnose(command, overrides, arguments.multirun, complete=False)
     if mistakes:
         raise UserError("\n".join(mistakes))

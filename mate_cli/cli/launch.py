@@ -21,7 +21,7 @@ from omegaconf import DictConfig, open_dict
 
 from mate_cli.cli.diagnosis import diagnose, typed
 from mate_cli.cli.experiment import add_sweep
-from mate_cli.cli.overrides import Arguments, joined, named, quote, split, unquote
+from mate_cli.cli.overrides import Arguments, read, unquote
 from mate_cli.config.commands import ROOTS, UNNAMED
 from mate_cli.config.paths import conf_folder
 from mate_cli.config.user_folder import config_dir_flag
@@ -45,9 +45,7 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     """
     if SWEPT in os.environ:
         stop_with_parent()
-    arguments = split(words)
-    words, mistakes = joined(arguments.overrides)
-    arguments.overrides = [quote(ROOTS[command], word) for word in named(words, UNNAMED.get(command))]
+    arguments, mistakes = read(ROOTS[command], words, UNNAMED.get(command))
     add_sweep(command, arguments)
     complete = not arguments.only_shows
     mistakes += diagnose(command, arguments.overrides, arguments.multirun, complete)

@@ -61,6 +61,21 @@ def split(words: list[str]) -> Arguments:
     return result
 
 
+def read(root: type, words: list[str], unnamed: str | None) -> tuple[Arguments, list[str]]:
+    """Read the words after a command: their overrides in Hydra's grammar, and a line for each blank around "=".
+
+    Args:
+        root: configuration of the command; unnamed: as of ``named``.
+
+    Raises:
+        UserError: as ``split``.
+    """
+    arguments = split(words)
+    whole, mistakes = joined(arguments.overrides)
+    arguments.overrides = [quote(root, word) for word in named(whole, unnamed)]
+    return arguments, mistakes
+
+
 def joined(words: list[str]) -> tuple[list[str], list[str]]:
     """Join words that have blanks around their "=", as ``seed = 1``; return all words, and a line for each of those."""
     whole: list[str] = []

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from typing import NamedTuple
 
 from mate_cli.system.errors import shown
 from mate_cli.tables.number_words import MONTH_NUMBERS
@@ -72,7 +73,7 @@ def has_amount(text: str) -> bool:
 
 def is_amount(text: str) -> bool:
     """Return whether a text is a number, perhaps with a currency or a unit."""
-    return _match(text.strip()) is not None
+    return _written(text) is not None
 
 
 def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
@@ -85,30 +86,41 @@ def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
     Raises:
         ValueError: a cell is no amount, their units differ, or they have decimal commas and points; says which.
     """
-    filled = [text.strip() for text in texts if has_amount(text)]
-    matches = [_match(text) for text in filled]
-    for text, match in zip(filled, matches, strict=True):
-        if match is None:
-            raise ValueError(f"{shown(text)} is no number")
-    found = [match for match in matches if match is not None]
-    mark = _decimal_mark(filled)
+    found = []
+    for text in filter(has_amount, texts):
+        if (amount := _written(text)) is None:
+            raise ValueError(f"{shown(text.strip())} is no number")
+        found.append(amount)
+    mark = _decimal_mark(found)
     if mark is None:
         with suppress(ValueError):  # a column of both tells nothing
-            mark = _decimal_mark(column)
+            mark = _decimal_mark(filter(None, map(_written, column)))
     with localcontext(prec=PRECISION):
-        numbers = tuple(_number(match, mark == ",") for match in found)
-    units = [_unit(match) for match in found]
-    return Amounts(numbers, _common([before for before, _ in units]), _common([after for _, after in units]))
+        numbers = tuple(_number(amount, mark == ",") for amount in found)
+    return Amounts(numbers, _common([amount.before for amount in found]), _common([amount.after for amount in found]))
 
 
-def _match(text: str) -> re.Match[str] | None:
+class _Written(NamedTuple):
+    """The parts of an amount's text; of ``digits`` what is between thousands is left out, but for commas and points."""
+
+    text: str
+    sign: str
+    before: str
+    digits: str
+    power: str
+    after: str
+
+
+def _written(text: str) -> _Written | None:
+    text = text.strip()
     match = _AMOUNT.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None or (match["sign"] and match["inner"]):
         return None
-    words = (match["after"] or "").lower().split()
-    if any(word.strip(".") in _NO_UNITS for word in words) or _ungrouped(match["digits"]) is None:
+    digits, after = _ungrouped(match["digits"]), match["after"] or ""
+    if digits is None or any(word.strip(".") in _NO_UNITS for word in after.lower().split()):
         return None
-    return match
+    sign = match["sign"] or match["inner"] or ""
+    return _Written(text, sign, match["before"] or "", digits, match["power"] or "", after)
 
 
 def _ungrouped(digits: str) -> str | None:
@@ -122,27 +134,20 @@ def _ungrouped(digits: str) -> str | None:
     return re.sub(rf"['{_BLANK}]", "", grouped.group()) + rest
 
 
-def _decimal_mark(texts: Iterable[str]) -> str | None:
-    """Return "," or "." if one of the texts can only be read with it as the decimal mark, else None.
+def _decimal_mark(amounts: Iterable[_Written]) -> str | None:
+    """Return "," or "." if one of the amounts can only be read with it as the decimal mark, else None.
 
     Raises:
         ValueError: one can only be read with a comma, another with a point.
     """
-    by_comma: str | None = None
-    by_point: str | None = None
-    for text in texts:
-        match = _match(text.strip())
-        digits = None if match is None else _ungrouped(match["digits"])
-        if digits is None or not re.search("[.,]", digits):
-            continue
-        with_points, with_commas = _is_plain(digits), _is_plain(digits.translate(_SWAPPED))
-        if with_commas and not with_points:
-            by_comma = by_comma or text.strip()
-        if with_points and not with_commas:
-            by_point = by_point or text.strip()
-    if by_comma is not None and by_point is not None:
-        raise ValueError(f"{shown(by_comma)} has a decimal comma, {shown(by_point)} a decimal point")
-    return "," if by_comma is not None else "." if by_point is not None else None
+    by_mark: dict[str, str] = {}
+    for amount in amounts:
+        readings = {".": _is_plain(amount.digits), ",": _is_plain(amount.digits.translate(_SWAPPED))}
+        if readings["."] != readings[","]:
+            by_mark.setdefault("." if readings["."] else ",", amount.text)
+    if len(by_mark) > 1:
+        raise ValueError(f"{shown(by_mark[','])} has a decimal comma, {shown(by_mark['.'])} a decimal point")
+    return next(iter(by_mark), None)
 
 
 def _is_plain(digits: str) -> bool:
@@ -150,17 +155,11 @@ def _is_plain(digits: str) -> bool:
     return _PLAIN.fullmatch(digits) is not None and re.match("0+,", digits) is None
 
 
-def _number(match: re.Match[str], has_comma: bool) -> Decimal:
-    digits = _ungrouped(match["digits"]) or ""
-    plain = digits.translate(_SWAPPED) if has_comma else digits
-    if not _is_plain(plain):
-        raise ValueError(f"{shown(match.string)} is no number")
-    sign = match["sign"] or match["inner"] or ""
-    return Decimal(sign + plain.replace(",", "") + (match["power"] or ""))
-
-
-def _unit(match: re.Match[str]) -> tuple[str, str]:
-    return match["before"] or "", (match["after"] or "").rstrip()
+def _number(amount: _Written, has_comma: bool) -> Decimal:
+    digits = amount.digits.translate(_SWAPPED) if has_comma else amount.digits
+    if not _is_plain(digits):
+        raise ValueError(f"{shown(amount.text)} is no number")
+    return Decimal(amount.sign + digits.replace(",", "") + amount.power)
 
 
 def _common(units: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,7 @@ def _sheet(path: Path, workbook: CalamineWorkbook, name: str | None) -> Calamine
     return sheets[0]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Grid:
     """The texts of a sheet's rows that are not empty, by the numbers of the rows, from 0.
 
@@ -110,33 +110,33 @@ class _Grid:
         merged_numbers: how many cells with a number are merged over rows.
     """
 
-    rows: dict[int, list[str]] = field(default_factory=dict)
-    single: set[int] = field(default_factory=set)
-    wide: set[int] = field(default_factory=set)
-    merged_numbers: int = 0
+    rows: dict[int, list[str]]
+    single: set[int]
+    wide: set[int]
+    merged_numbers: int
 
 
 def _grid(path: Path, sheet: CalamineSheet) -> _Grid:
     (_, first), (last_row, last_column) = sheet.start or (0, 0), sheet.end or (0, 0)
     check_size(path, columns=last_column - first + 1)
-    grid, rows = _Grid(), {}
+    rows: dict[int, list[str]] = {}
     for number, row in enumerate(sheet.iter_rows()):
         if row.count("") < len(row):
             rows[number] = [_text(value) for value in row]
             check_size(path, len(rows) - 1)
-    grid.single = {number for number, texts in rows.items() if len(list(filter(None, texts))) == 1}
+    single = {number for number, texts in rows.items() if len(list(filter(None, texts))) == 1}
+    wide, merged_numbers = set(), 0
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         text = rows[top][left - first] if top in rows and first <= left <= last_column else ""
         if text and right > left:
-            grid.wide.add(top)
+            wide.add(top)
         if bottom > top and is_amount(text):
-            grid.merged_numbers += 1
+            merged_numbers += 1
         for number in range(top, min(bottom, last_row) + 1) if text else ():
             texts = rows.setdefault(number, [""] * (last_column - first + 1))
             texts[left - first : right - first + 1] = [text] * (min(right, last_column) - left + 1)
             check_size(path, len(rows) - 1)
-    grid.rows = rows
-    return grid
+    return _Grid(rows, single, wide, merged_numbers)
 
 
 def _below_title(grid: _Grid) -> tuple[list[list[str]], str]:

@@ -32,7 +32,7 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import LoggerConfig, TrainConfig
-from mate_cli.config.user_folder import FLAG
+from mate_cli.config.user_folder import take_config_dir
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_named, kind_of
 from mate_cli.models.checkpoint import write_own, written_whole
@@ -153,11 +153,8 @@ def is_tapas(config: MateConfig) -> bool:
 
 
 def _public_words(words: Sequence[str]) -> Iterator[str]:
-    rest = iter(words)
-    for word in rest:
+    for word in take_config_dir(list(words))[0]:
         name, _, value = word.lstrip("+").partition("=")
-        if word == FLAG:
-            next(rest, None)  # a folder of the training machine
         key = schema.find(TrainConfig, name)
         if name in ("data_dir", "task.mixed.data_dir"):
             yield f"{name}=DATA"
