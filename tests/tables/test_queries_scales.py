@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 
 from mate_cli.tables.queries.generate import records
+from mate_cli.tables.queries.measures import with_measures
 from mate_cli.tables.queries.scales import event, more, most, scale
 from mate_cli.tables.queries.sheet import Sheet
 from mate_cli.tables.queries.wording import of_several
@@ -96,3 +98,46 @@ def test_several() -> None:
     assert of_several("was won") == "were won"
     assert of_several("that is won") == "that are won"
     assert of_several("with 5 points") == "with 5 points"
+
+
+def test_a_column_of_numbers_is_renamed_to_a_measure() -> None:
+    plain = replace(TOWERS, header=tuple(map(Cell, ("tower", "visits", "staff", "season", "open"))))
+    tables = [replace(plain, id=f"towers-{number}") for number in range(400)]
+    made = [*with_measures(tables, 0)]
+    again = [*with_measures(tables[:10], 0)]
+    assert made[: len(again)] == again
+    assert [table for table in made if "+" not in table.id] == tables
+    renamed = [table for table in made if "+" in table.id]
+    assert 100 < len(renamed) < 300
+    for table in renamed:
+        _, _, name = table.id.partition("+")
+        places = [place for place, cell in enumerate(table.header) if cell != plain.header[place]]
+        assert [table.header[place].text for place in places] == [name]
+        assert table.rows == plain.rows
+        assert table == replace(plain, id=table.id, header=table.header)
+        measured = {column.place for column in Sheet(table).columns if scale(column)}
+        assert measured == {*places} <= {1, 2, 3}, name
+    assert {scale(column) for table in renamed for column in Sheet(table).columns} >= {
+        ("deep", "shallow"),
+        ("new", "old"),
+    }
+
+
+def test_a_table_with_a_measure_keeps_its_headers() -> None:
+    assert [*with_measures([TOWERS] * 20, 0)] == [TOWERS] * 20
+
+
+def test_adjectives_measure_births_the_other_way_round() -> None:
+    born = replace(TOWERS, header=tuple(map(Cell, ("player", "goals", "Time", "born", "open"))))
+    columns = {column.name: column for column in Sheet(born).columns}
+    assert scale(columns["born"]) == ("young", "old")
+    assert scale(columns["Time"]) == ("slow", "fast")
+    answers = {record["question"].strip("?"): record["answer"] for record in islice(records([born], 0, 0.0), 1500)}
+    assert answers["who is the youngest"] == ["Delta"]
+    assert answers["who is the fastest"] == ["Epsilon"]
+
+
+def test_how_tall_the_tallest_is() -> None:
+    answers = {record["question"].strip("?"): record["answer"] for record in islice(records([TOWERS], 0, 0.0), 1500)}
+    assert answers["how tall is the tallest tower"] == ["200"]
+    assert answers["how expensive is the cheapest tower"] == ["20"]

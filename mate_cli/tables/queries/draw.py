@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import All, Both, RowSet, Where
+from mate_cli.tables.queries.scales import scale
 from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn
 from mate_cli.tables.queries.wording import Phrase, condition
 from mate_cli.tables.queries.words import Noun, is_label, is_place, is_time, mention, noun
@@ -17,6 +18,7 @@ from mate_cli.tables.text import is_empty, normalize_for_match
 _T = TypeVar("_T")
 _MAX_TEXT = 80  # characters of a value or an answer
 _MAX_MENTION = 40
+_MEASURED = 0.8
 
 
 class UnclearError(Exception):
@@ -60,10 +62,15 @@ class Draw:
         return noun(column, self.random)
 
     def column(self, *others: TypedColumn, ordered: bool = False) -> TypedColumn:
-        """Return a column besides ``others``; with ``ordered``, one whose values have an order that means something."""
+        """Return a column besides ``others``; with ``ordered``, one whose values have an order that means something.
+
+        People compare what an adjective measures more often than other columns.
+        """
         rest = [column for column in self.sheet.columns if column not in others]
         if ordered:
             rest = [column for column in rest if column.is_ordered and not is_label(column)]
+            measured = [column for column in rest if scale(column) is not None]
+            rest = measured if measured and self.happens(_MEASURED) else rest
         return self.choice(rest)
 
     def answering(self, *others: TypedColumn) -> TypedColumn:

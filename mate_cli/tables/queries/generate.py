@@ -16,7 +16,8 @@ from mate_cli.config.task import QueriesConfig
 from mate_cli.system.files import write_json, write_json_lines
 from mate_cli.tables.queries.conversations import conversation
 from mate_cli.tables.queries.draw import Draw, Question, UnclearError
-from mate_cli.tables.queries.questions import QUESTIONS
+from mate_cli.tables.queries.measures import with_measures
+from mate_cli.tables.queries.questions import QUESTIONS, weights_for
 from mate_cli.tables.queries.sheet import Sheet
 from mate_cli.tables.queries.sources import read_sources
 from mate_cli.tables.queries.wording import noisy
@@ -38,12 +39,15 @@ def write_questions(folder: Path, sources: Sequence[Path], config: QueriesConfig
         OSError: ``folder`` cannot be written.
     """
     tables = read_sources(sources)
-    train = list(islice(records(tables.train, config.seed, config.conversations), config.questions))
-    dev = list(islice(records(tables.dev, config.seed, config.conversations), config.dev))
+    splits = [list(with_measures(split, config.seed)) for split in (tables.train, tables.dev)]
+    train, dev = (
+        list(islice(records(split, config.seed, config.conversations), number))
+        for split, number in zip(splits, (config.questions, config.dev), strict=True)
+    )
     asked = {record["table"] for record in (*train, *dev)}
     write_json_lines(folder / TRAIN, train)
     write_json_lines(folder / DEV, dev)
-    write_json_lines(folder / TABLES, (_plain(t) for t in (*tables.train, *tables.dev) if t.id in asked))
+    write_json_lines(folder / TABLES, (_plain(table) for split in splits for table in split if table.id in asked))
     counts = {"train": len(tables.train), "dev": len(tables.dev)}
     left_out = {reason: {"tables": len(ids), "ids": ids} for reason, ids in tables.left_out.items()}
     write_json(folder / SOURCES, {"tables": counts, "left_out": left_out, "missing": list(tables.missing)})
@@ -71,9 +75,10 @@ def _of_table(table: Table, random: Random, conversations: float) -> Iterator[li
     """Yield new questions and conversations about a table; stop when draws give no new ones."""
     draw, seen, failures, number = Draw(Sheet(table), random), set[tuple[str, ...]](), 0, 0
     chance = conversations / (conversations + _MEAN_LENGTH * (1 - conversations))
+    weights = weights_for(draw.sheet)
     while failures < _PATIENCE:
         try:
-            group = conversation(draw) if draw.happens(chance) else [_single(draw)]
+            group = conversation(draw) if draw.happens(chance) else [_single(draw, weights)]
         except UnclearError:
             failures += 1
             continue
@@ -85,8 +90,8 @@ def _of_table(table: Table, random: Random, conversations: float) -> Iterator[li
             yield [_record(draw, question, number, place, len(group) > 1) for place, question in enumerate(group)]
 
 
-def _single(draw: Draw) -> Question:
-    (kind,) = draw.random.choices([*QUESTIONS], [*QUESTIONS.values()])
+def _single(draw: Draw, weights: Sequence[float]) -> Question:
+    (kind,) = draw.random.choices([*QUESTIONS], weights)
     for _ in range(_TRIES):
         try:
             return kind(draw)

@@ -15,7 +15,7 @@ from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.order import edge, listed, neighbour
 from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs, Where
 from mate_cli.tables.queries.scales import event, more, most, scale
-from mate_cli.tables.queries.sheet import TypedColumn
+from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative
 from mate_cli.tables.queries.words import is_amount, is_location, is_person, is_time
 
@@ -104,7 +104,7 @@ def extreme(draw: Draw) -> Question:
     answer = draw.answering()
     by, highest = draw.column(answer, ordered=True), draw.happens(0.65)
     had, named = _most(draw, answer, by, highest)
-    choices = [f"{asked(answer, draw.random)} {had}"] * 3 + [named]
+    choices = [f"{asked(answer, draw.random)} {had}"] * 3 + [named] * 2
     return draw.asked("superlative", draw.choice(choices), draw.alone(answer, Extreme(ALL, by, highest)))
 
 
@@ -129,12 +129,15 @@ def extreme_of_some(draw: Draw) -> Question:
 def _most(draw: Draw, answer: TypedColumn, by: TypedColumn, highest: bool) -> tuple[str, str]:
     """Word an extreme as a verb, "had the most points" or "is the tallest", and as a whole question."""
     name, adjectives = draw.name(answer).one, scale(by)
-    if adjectives is not None and answer is draw.subject and draw.happens(0.6):
-        adjective = most(adjectives[not highest])
-        verb = f"{draw.choice(('is', 'is', 'was'))} the {adjective}"
-        return verb, f"{draw.choice(('what', 'which'))} is the {adjective} {name}"
     words = superlative(by, highest, draw.random)
-    return f"{draw.choice(('had', 'has', 'had'))} {words}", f"what is the {name} with {words}"
+    had, named = f"{draw.choice(('had', 'has', 'had'))} {words}", f"what is the {name} with {words}"
+    if adjectives is None or not draw.happens(0.8):
+        return had, named
+    adjective = most(adjectives[not highest])
+    if answer is not draw.subject:
+        return had, f"what is the {name} of the {adjective} {draw.name(draw.subject).one}"
+    verb = f"{draw.choice(('is', 'is', 'was'))} the {adjective}"
+    return verb, f"{draw.choice(('what', 'which', 'who' if is_person(answer) else 'which'))} is the {adjective} {name}"
 
 
 def ranked(draw: Draw) -> Question:
@@ -162,6 +165,8 @@ def extreme_value(draw: Draw) -> Question:
         f"what was {words} of any {name.one}",
         f"what is {words} listed",
     ]
+    if (adjectives := scale(by)) is not None and not is_time(by):
+        choices += [f"how {adjectives[0]} is the {most(adjectives[not highest])} {name.one}"] * 4
     return draw.asked("extreme value", draw.choice(choices), draw.alone(by, Extreme(ALL, by, highest)))
 
 
@@ -239,3 +244,12 @@ QUESTIONS: dict[Callable[[Draw], Question], float] = {
     difference: 10,
 }
 """How a question is drawn -> its weight. Few tables have what some of them need, so those are rarer than this."""
+
+_OF_MEASURES = (extreme, extreme_of_some, extreme_value, compared, either)
+_OFTENER = 8  # than about other tables, for few have a measure
+
+
+def weights_for(sheet: Sheet) -> list[float]:
+    """Return the weights of ``QUESTIONS`` for a table; one with a measure is asked for its tallest or cheapest row."""
+    oftener = _OFTENER if any(scale(column) is not None for column in sheet.columns) else 1
+    return [weight * oftener if kind in _OF_MEASURES else weight for kind, weight in QUESTIONS.items()]

@@ -27,8 +27,20 @@ _ADJECTIVES = {
     "size": ("large", "small"),
     "population": ("populous", "small"),
     "speed": ("fast", "slow"),
+    "time": ("slow", "fast"),
+    "seconds": ("slow", "fast"),
+    "temperature": ("warm", "cold"),
+    "floors": ("tall", "short"),
+    "stories": ("tall", "short"),
+    "storeys": ("tall", "short"),
+    "capacity": ("large", "small"),
+    "enrollment": ("large", "small"),
+    "diameter": ("large", "small"),
+    "tonnage": ("heavy", "light"),
 }
 _OF_TIMES = ("new", "old")
+_OF_BIRTHS = ("young", "old")
+_BIRTHS = ("born", "birth", "birthdate", "birthday")
 _STARTED = (
     *("built", "opened", "founded", "established", "constructed"),
     *("completed", "formed", "released", "introduced"),
@@ -46,6 +58,8 @@ def scale(column: TypedColumn) -> tuple[str, str] | None:
     """Return the adjectives of a high and of a low value of a column; None if no adjective measures it."""
     if event(column):
         return _OF_TIMES
+    if is_time(column):
+        return _OF_BIRTHS if head(column) in _BIRTHS else None
     return _ADJECTIVES.get(head(column)) if column.kind is ColumnType.NUMBER else None
 
 
