@@ -108,7 +108,9 @@ def test_answers_made_with_other_settings_are_refused(ask, trained, tmp_path, ca
         assert ask(*words) == 0
 
 
-@pytest.mark.parametrize(("name", "separator"), [("answers.csv", ","), ("answers.TSV", "\t")])
+@pytest.mark.parametrize(
+    ("name", "separator"), [pytest.param("answers.csv", ",", marks=pytest.mark.slow), ("answers.TSV", "\t")]
+)
 def test_answers_as_a_table_go_on_at_every_cut(name, separator, ask, monkeypatch, capsys):
     monkeypatch.setattr(question_file, "_BATCH", 2)
     table = 'city,mayor\n"Al, ""der""\nand on",Ann Lee\nBirch,Bob\n'

@@ -21,6 +21,7 @@ from mate_cli.runs.identity import settings_in_use
 from mate_cli.runs.records import read_run
 from mate_cli.training.splits import data_folder
 from tests.config.test_config import train_config
+from tests.training.conftest import fast
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = [option.name for option in options("experiment")]
@@ -90,7 +91,7 @@ def test_the_records_of_the_sweep_are_its_jobs() -> None:
     assert jobs == {(model, seed) for model in ("mate", "tapas") for seed in (0, 1, 2)}
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", fast("hybridqa_seeds", "wtq_laptop", of=EXPERIMENTS))
 def test_an_experiment_runs(name: str, mate: Mate, tmp_path: Path) -> None:
     """Two steps of its task and model, on the sample in the layout of its data."""
     sample = data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig())

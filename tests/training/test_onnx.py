@@ -24,6 +24,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Example, Table
 from mate_cli.training import onnx_graph
 from tests.models.test_padded import compare, parts
+from tests.training.conftest import fast
 from tests.training.made_runs import make_bert, make_run
 
 HARDWARE = HardwareConfig(name="cpu", accelerator="cpu", precision="32")
@@ -85,7 +86,7 @@ def logits_of(answerer: Answerer, examples: tuple[Example, ...]) -> tuple[Batch,
         return batch, parts(answerer.task.logits(answerer.model, batch))
 
 
-@pytest.mark.parametrize("task", RUNS)
+@pytest.mark.parametrize("task", fast("sample", "wtq", of=RUNS))
 def test_logits_and_answers_are_those_of_the_model(task: str, exports: Callable[[str], tuple[Path, Path]]) -> None:
     model, graph = map(opened, exports(task))
     assert isinstance(graph.model, OnnxModel)

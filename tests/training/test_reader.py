@@ -156,8 +156,8 @@ def test_other_models_can_read(model, mate, tmp_path):
     "words",
     [
         ("span.together=true", "span.noisy_cells=selective"),
-        ("span.traced=true", "ambiguous=false"),
-        ("span.head=linear", "span.max_span=5"),
+        pytest.param(("span.traced=true", "ambiguous=false"), marks=pytest.mark.slow),
+        pytest.param(("span.head=linear", "span.max_span=5"), marks=pytest.mark.slow),
     ],
     ids=" ".join,
 )
