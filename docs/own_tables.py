@@ -1,7 +1,8 @@
 """Ask the models the questions and statements of results/own-tables and write the answers there: `make own-tables`.
 
 Tables, questions and statements were written by hand, before any model had read them. An answer is right if it is the
-text, or the number, of questions.csv; where a table does not have the answer, only no answer is right.
+text, or the number, of the file; where a table does not have the answer, only no answer is right. The questions of
+extremes.csv, about both ends of a column, came later: after two such questions had shown that weights 0.4.0 are weak there.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
@@ -48,12 +49,17 @@ def main(words: Sequence[str]) -> None:
     # In full precision, so that the answers are the same on every machine.
     hardware = HardwareConfig(name="auto", precision="32", micro_batch=1)
     run = load_run(words[0] if words else None, hardware=hardware)
-    answered = [_ask(run, row["question"], row["answer"], row) for row in _rows("questions.csv")]
+    answered, extremes = (
+        [_ask(run, row["question"], row["answer"], row) for row in _rows(file)]
+        for file in ("questions.csv", "extremes.csv")
+    )
     if words:
-        print(score_line(answered))
+        print(score_line(answered, "tables of another kind"))
+        print(score_line(extremes, "extremes on these tables"))
         return
     threshold = None if run.calibration is None else run.calibration.threshold
     text = report(answered, "questions", released_model(), threshold)
+    text += "\n#" + report(extremes, "questions about extremes", released_model(), threshold)
     judge = load_run(statements=True, hardware=hardware)
     judged = [_ask(judge, row["statement"], row["verdict"], row) for row in _rows("statements.csv")]
     text += "\n#" + report(judged, "statements", released_model())
@@ -92,19 +98,23 @@ def above_threshold(answered: Sequence[Answered], threshold: float) -> str:
     """Return a sentence about the questions that get an answer with the threshold of the calibration."""
     given = [a for a in answered if a.probability >= threshold]
     silent = [a for a in answered if not a.right]
-    return (
+    text = (
         f" With `threshold={threshold:.3f}` {len(given)} of the {len(answered)} get an answer, "
-        f"{sum(a.is_right for a in given)} of these are right, and of the {len(silent)} that the table does not answer "
-        f"{sum(a not in given for a in silent)} get none."
+        f"{sum(a.is_right for a in given)} of these are right"
     )
+    if silent:
+        text += (
+            f", and of the {len(silent)} that the table does not answer {sum(a not in given for a in silent)} get none"
+        )
+    return f"{text}."
 
 
-def score_line(answered: Sequence[Answered]) -> str:
+def score_line(answered: Sequence[Answered], what: str) -> str:
     """Return how many of the questions are right, of all and of each kind."""
     counts = [(kind, sum(a.is_right for a in own), len(own)) for kind, own in by_kind(answered)]
     *parts, (_, right, questions) = counts
     of_kinds = ", ".join(f"{kind} {right} of {count}" for kind, right, count in parts)
-    return f"tables of another kind (results/own-tables): {right} of {questions} questions right: {of_kinds}"
+    return f"{what} (results/own-tables): {right} of {questions} questions right: {of_kinds}"
 
 
 def by_kind(answered: Sequence[Answered]) -> list[tuple[str, Sequence[Answered]]]:
@@ -114,7 +124,7 @@ def by_kind(answered: Sequence[Answered]) -> list[tuple[str, Sequence[Answered]]
 
 
 def report(answered: Sequence[Answered], what: str, name: str, threshold: float | None = None) -> str:
-    """Return the answers of a model as Markdown; what: questions or statements."""
+    """Return the answers of a model as Markdown; what: "questions", "statements"."""
     scores = []
     for kind, own in by_kind(answered):
         right = sum(a.is_right for a in own)
@@ -134,7 +144,7 @@ def report(answered: Sequence[Answered], what: str, name: str, threshold: float 
         + "\n\n"
         + tabulate(
             lines,
-            ("", "kind", what.removesuffix("s"), "table", "right answer", "the model's", "probability"),
+            ("", "kind", what.split()[0].removesuffix("s"), "table", "right answer", "the model's", "probability"),
             tablefmt="github",
             floatfmt=".2f",
             disable_numparse=[4, 5],
