@@ -2,7 +2,7 @@
 
 Tables, questions and statements were written by hand, before any model had read them. An answer is right if it is the
 text, or the number, of the file; where a table does not have the answer, only no answer is right. The questions of
-extremes.csv, about both ends of a column, came later: after two such questions had shown that weights 0.4.0 are weak there.
+extremes.csv, about both ends of a column, came later: after two of them had shown weights 0.4.0 to be weak there.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
