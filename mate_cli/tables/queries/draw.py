@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import All, Both, RowSet, Where
-from mate_cli.tables.queries.scales import scale
+from mate_cli.tables.queries.scales import measured
 from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn
 from mate_cli.tables.queries.wording import Phrase, condition
 from mate_cli.tables.queries.words import Noun, is_label, is_place, is_time, mention, noun
@@ -69,8 +69,8 @@ class Draw:
         rest = [column for column in self.sheet.columns if column not in others]
         if ordered:
             rest = [column for column in rest if column.is_ordered and not is_label(column)]
-            measured = [column for column in rest if scale(column) is not None]
-            rest = measured if measured and self.happens(_MEASURED) else rest
+            compared = measured(rest)
+            rest = compared if compared and self.happens(_MEASURED) else rest
         return self.choice(rest)
 
     def answering(self, *others: TypedColumn) -> TypedColumn:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from mate_cli.tables.queries.scales import scale
+from mate_cli.tables.queries.scales import measured
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.words import head, is_label
 from mate_cli.tables.table import Cell, Table
@@ -38,7 +38,10 @@ _EVENTS = ("built", "opened", "founded", "released", "born", "year built", "year
 
 
 def with_measures(tables: Sequence[Table], seed: int) -> Iterator[Table]:
-    """Yield each table, and after some of them ``ID+HEADER``, in which a column of numbers measures."""
+    """Yield each table; after some of them yield a copy, ``ID+HEADER``, in which a column has the name of a measure.
+
+    Only tables without a measure get a copy, and only columns of plain numbers or years a new name.
+    """
     for table in tables:
         yield table
         random = Random(f"{seed} measure of {table.id}")
@@ -49,7 +52,7 @@ def with_measures(tables: Sequence[Table], seed: int) -> Iterator[Table]:
 def _renamed(table: Table, random: Random) -> Table | None:
     sheet = Sheet(table)
     columns = [column for column in sheet.columns if column is not sheet.subject and _can_measure(column)]
-    if not columns or any(scale(column) for column in sheet.columns):
+    if not columns or measured(sheet.columns):
         return None
     column = random.choice(columns)
     name = random.choice(_EVENTS) if column.kind is ColumnType.YEAR else _measure(column, random)

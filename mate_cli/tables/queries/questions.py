@@ -14,7 +14,7 @@ from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.order import edge, listed, neighbour
 from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs, Where
-from mate_cli.tables.queries.scales import event, more, most, scale
+from mate_cli.tables.queries.scales import event, measured, more, most, scale
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative
 from mate_cli.tables.queries.words import is_amount, is_location, is_person, is_time
@@ -250,6 +250,6 @@ _OFTENER = 8  # than about other tables, for few have a measure
 
 
 def weights_for(sheet: Sheet) -> list[float]:
-    """Return the weights of ``QUESTIONS`` for a table; one with a measure is asked for its tallest or cheapest row."""
-    oftener = _OFTENER if any(scale(column) is not None for column in sheet.columns) else 1
+    """Return the weights of ``QUESTIONS`` for a table: one with a measure is asked more often for its extremes."""
+    oftener = _OFTENER if measured(sheet.columns) else 1
     return [weight * oftener if kind in _OF_MEASURES else weight for kind, weight in QUESTIONS.items()]

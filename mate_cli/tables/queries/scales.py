@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.words import head, is_label, is_time
@@ -61,6 +62,11 @@ def scale(column: TypedColumn) -> tuple[str, str] | None:
     if is_time(column):
         return _OF_BIRTHS if head(column) in _BIRTHS else None
     return _ADJECTIVES.get(head(column)) if column.kind is ColumnType.NUMBER else None
+
+
+def measured(columns: Iterable[TypedColumn]) -> list[TypedColumn]:
+    """Return the columns that an adjective measures."""
+    return [column for column in columns if scale(column) is not None]
 
 
 def event(column: TypedColumn) -> str | None:
