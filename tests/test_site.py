@@ -44,6 +44,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere(site):
     pages = {path.resolve(): Page(path) for path in site.rglob("*.html")}
     assert len(pages) > 60
@@ -59,6 +60,7 @@ def test_every_link_leads_somewhere(site):
     assert not broken
 
 
+@pytest.mark.slow
 def test_every_command_has_its_keys(site):
     folder = site / "docs/site/reference"
     assert {path.stem for path in folder.glob("*.html")} == set(COMMANDS)

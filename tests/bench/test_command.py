@@ -207,6 +207,7 @@ def tapas(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_is_measured_at_its_size_beside_the_references(
     tapas: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

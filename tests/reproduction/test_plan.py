@@ -31,6 +31,7 @@ def test_a_plan_of_nothing_done(config: ReproduceConfig) -> None:
     assert planned[1].estimate.flops is None  # its epochs are of a file that is not there
 
 
+@pytest.mark.slow
 def test_a_plan_for_machines_elsewhere_has_prices_and_commands_to_paste(config: ReproduceConfig) -> None:
     config = replace(config, schedule="paper", words="hardware=tpu_v3_32", dry_run=True)
     ledger = Ledger(config)  # the task's own backbone: BERT-large, whose weights are not here

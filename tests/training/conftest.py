@@ -5,6 +5,10 @@ import sys
 
 import pytest
 
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import TaskConfig
+from mate_cli.tables.data_folder import data_folder
+
 TINY = ("backbone=tiny", "hardware=cpu", "schedule=smoke", "hardware.precision='32'")
 
 
@@ -15,8 +19,10 @@ def fast(*names, of):
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory):
-    """One cache for all: the sample is written and encoded once."""
-    return tmp_path_factory.mktemp("cache")
+    """One cache for all, with the small sample for the processes that tests start."""
+    folder = tmp_path_factory.mktemp("cache")
+    data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig(cache=str(folder)))
+    return folder
 
 
 def train_once(tmp_path_factory, cache, *words):

@@ -50,6 +50,7 @@ def test_a_data_set_a_model_and_an_experiment_are_added_without_code(
     assert second.task.schedules["short"].lr == 1e-3
 
 
+@pytest.mark.slow
 def test_the_jobs_of_a_sweep_find_the_folder_in_processes_of_their_own(
     mate: Mate, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,7 @@ def test_the_records_of_the_sweep_are_its_jobs() -> None:
     assert jobs == {(model, seed) for model in ("mate", "tapas") for seed in (0, 1, 2)}
 
 
-@pytest.mark.parametrize("name", fast("hybridqa_seeds", "wtq_laptop", of=EXPERIMENTS))
+@pytest.mark.parametrize("name", fast("wtq_laptop", of=EXPERIMENTS))
 def test_an_experiment_runs(name: str, mate: Mate, tmp_path: Path) -> None:
     """Two steps of its task and model, on the sample in the layout of its data."""
     sample = data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig())

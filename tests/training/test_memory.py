@@ -40,7 +40,12 @@ def test_live_tensors_are_counted_until_they_die() -> None:
 
 @pytest.mark.parametrize(
     ("backend", "recompute", "dropout"),
-    [("dense", False, 0.0), ("dense", True, 0.1), ("ragged", False, 0.1), ("blocks", False, 0.0)],
+    [
+        ("dense", False, 0.0),
+        pytest.param("dense", True, 0.1, marks=pytest.mark.slow),
+        pytest.param("ragged", False, 0.1, marks=pytest.mark.slow),
+        ("blocks", False, 0.0),
+    ],
 )
 def test_what_autograd_keeps_is_what_is_counted(backend: str, recompute: bool, dropout: float) -> None:
     """Independent of the count: PyTorch's hooks on a real model say what the forward pass keeps."""
@@ -83,7 +88,11 @@ def test_a_process_takes_what_is_counted(words: str) -> None:
 
 @pytest.mark.parametrize(
     ("devices", "backend"),
-    [(XLA, "bucketed"), (XLA, "dense"), (GPU, "varlen"), (GPU, "flex"), (CPU, "auto")],
+    [
+        (XLA, "bucketed"),
+        (CPU, "auto"),
+        *(pytest.param(*own, marks=pytest.mark.slow) for own in ((XLA, "dense"), (GPU, "varlen"), (GPU, "flex"))),
+    ],
 )
 def test_a_line_says_what_a_count_says(devices: Devices, backend: str) -> None:
     """For all layers and more examples than were counted."""

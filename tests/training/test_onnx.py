@@ -86,7 +86,7 @@ def logits_of(answerer: Answerer, examples: tuple[Example, ...]) -> tuple[Batch,
         return batch, parts(answerer.task.logits(answerer.model, batch))
 
 
-@pytest.mark.parametrize("task", fast("sample", "wtq", of=RUNS))
+@pytest.mark.parametrize("task", fast("wtq", of=RUNS))
 def test_logits_and_answers_are_those_of_the_model(task: str, exports: Callable[[str], tuple[Path, Path]]) -> None:
     model, graph = map(opened, exports(task))
     assert isinstance(graph.model, OnnxModel)
@@ -108,6 +108,7 @@ def flat(value: Any, name: str = "") -> dict[str, Any]:
     return {name: value}
 
 
+@pytest.mark.slow
 def test_int8_is_small_and_near(exports: Callable[[str], tuple[Path, Path]], small: Path) -> None:
     """Near the logits of the model, but not the same."""
     run, whole = exports("wtq")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,24 +16,27 @@ from mate_cli.tables.sample.releases import write_json, write_releases
 from mate_cli.tables.sample.world import World, build_world
 from mate_cli.tables.table import Cell, Coordinate, Table
 
-_TABLES_PER_DOMAIN = {"dev": 8, "test": 8, "train": 50}
+_TABLES_PER_DOMAIN: Mapping[str, int] = {"dev": 8, "test": 8, "train": 50}
 _QUESTIONS_PER_TABLE = 7
 _QUIET_EVERY = 10  # tables; one question of such a table has no answer
 _MOST_CANDIDATES = 4
 
 
-def write_sample(folder: Path, seed: int = 0) -> None:
-    """Write train, dev and test below ``folder``: about 1,050, 170 and 170 questions, the same for the same seed.
+def write_sample(folder: Path, seed: int = 0, tables_per_domain: Mapping[str, int] = _TABLES_PER_DOMAIN) -> None:
+    """Write train, dev and test below ``folder``: about 1,050, 170 and 170 questions, the same for the same arguments.
 
     No name occurs in two tables, so the splits share no entity. test.json is blind as in the release; test.traced.json
     has its answers. The look-ups are also written in other layouts (``releases``).
+
+    Args:
+        tables_per_domain: how many tables of each of the three domains a split has, about seven questions a table.
 
     Raises:
         OSError: ``folder`` cannot be written.
     """
     random = Random(f"mate sample {seed}")
     names = Names(random)
-    for split, tables in _TABLES_PER_DOMAIN.items():
+    for split, tables in tables_per_domain.items():
         entries = list(_write_split(folder, split, tables, names, random))
         random.shuffle(entries)
         _write_questions(folder, split, entries)
