@@ -175,6 +175,7 @@ def test_an_export_takes_its_calibration_along(mate, run, capsys, tmp_path):
     card = (tmp_path / "exported" / "README.md").read_text()
     assert "## Probabilities" in card
     assert "66.7% of them get an answer, and 75.0% of these answers are right" in card
+    assert "\n\n\n" not in card
 
 
 def test_a_calibration_of_other_weights_is_ignored_with_a_line(mate, run, capsys):
