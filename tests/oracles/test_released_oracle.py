@@ -27,7 +27,7 @@ RECORDS = ROOT / "results" / "runs"
 QUESTIONS, STATEMENTS = RECORDS / "wtq/wtq-measures", RECORDS / "tabfact/mate-upper-column-s0"
 BEFORE = "f63430e", "weights/mate_tables_weights/model"  # the last commit with weights 0.4.0, and their folder
 STEPS = 5
-pytestmark = pytest.mark.oracles
+pytestmark = [pytest.mark.oracles, pytest.mark.timeout(3600)]  # 24,000 questions are made and encoded
 
 
 def losses(folder: Path) -> list[float]:
@@ -48,9 +48,11 @@ def first_losses(folder: Path, record: Path, before: Path, *words: str) -> list[
     given = {word.partition("=")[0] for word in words}
     kept = [word for word in command if word.partition("=")[0] not in given]
     with subprocess.Popen([sys.executable, "-m", "mate_cli", *kept, *words], cwd=ROOT) as training:
-        while training.poll() is None and len(losses(folder / record.parent.name / record.name)) < STEPS:
-            time.sleep(1)
-        training.send_signal(signal.SIGINT)
+        try:
+            while training.poll() is None and len(losses(folder / record.parent.name / record.name)) < STEPS:
+                time.sleep(1)
+        finally:
+            training.send_signal(signal.SIGINT)
     return losses(folder / record.parent.name / record.name)
 
 
