@@ -19,7 +19,7 @@ settings.load_profile("mate")
 
 @pytest.fixture(scope="session", autouse=True)
 def small_sample() -> Iterator[None]:
-    """Trainings of this process generate a fifth of the sample; ``tests/tables`` tests the whole."""
+    """Trainings of this process generate a fifth of the sample, but in ``tests/analysis`` and ``tests/tables``."""
     fifth = partial(sample.write_sample, tables_per_domain={"dev": 2, "test": 2, "train": 10})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample, "write_sample", fifth)

@@ -14,7 +14,9 @@ import pytest
 
 from mate_cli.cli.main import main
 from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.tables import sample as sample_task
 from mate_cli.tables.hybridqa import read_split
+from mate_cli.tables.sample.write import write_sample
 from mate_cli.tables.table import Coordinate, Example
 from tests.training.conftest import TINY
 
@@ -33,9 +35,11 @@ class Trained:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """On the whole sample, for shares and intervals want questions."""
     folder = tmp_path_factory.mktemp("analysis")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MATE_CACHE", str(folder / "cache"))
+        patch.setattr(sample_task, "write_sample", write_sample)
         assert main(["train", *TINY, "name=it", f"paths.runs={folder}"]) == 0
     (sample,) = (path for path in (folder / "cache" / "sample").iterdir())
     examples = read_split(sample, "test").examples
