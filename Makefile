@@ -17,6 +17,8 @@ NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|myp
 
 .PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables onnx-graphs docs wheel clean
 .DEFAULT_GOAL := help
+# Packages are installed uncompiled: the first process that imports a module keeps it compiled for the others.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1: \2/'
