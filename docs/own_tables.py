@@ -136,8 +136,8 @@ def report(answered: Sequence[Answered], what: str, name: str, threshold: float 
     ]
     return (
         f"# {len(answered)} {what} on {len({a.table for a in answered})} tables of our own\n\n"
-        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Taking its surest "
-        f"answers first, {WANTED:.0%} are right until {coverage(answered):.0%} of the {what} are answered."
+        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Of its surest "
+        f"answers, for up to {coverage(answered):.0%} of the {what}, {WANTED:.0%} are right."
         + ("" if threshold is None else above_threshold(answered, threshold))
         + "\n\n"
         + tabulate(scores, ("kind", what, "right", "share"), tablefmt="github")
