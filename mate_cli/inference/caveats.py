@@ -33,6 +33,8 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
             "this model was trained on the generated sample and knows only that; "
             "mate train task=own data_dir=FOLDER trains on your questions"
         )
+    if unread := record.get("unread"):
+        doubts.append(unread)
     probability = answer_probability(record)
     if probability is not None and probability < (_LIKELY_VERDICT if "probability" in record else _LIKELY):
         doubts.append(f"low probability ({probability:.2f}): the answer may well be wrong")

@@ -14,7 +14,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
-from mate_cli.encoding.features import TooLarge
+from mate_cli.encoding.features import Encoded, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.calibration import calibration_of
 from mate_cli.inference.onnx_model import OnnxModel, load_onnx
@@ -148,23 +148,22 @@ class Answerer(Predictor):
             f"{outcome.limit}; {more}ask about fewer rows or columns"
         )
 
-    def converse(self, example: Example, before: Sequence[str]) -> Prediction:
-        """Answer the last question of a conversation, each with the answer to the one before."""
+    def record(self, example: Example, before: Sequence[str], top: int) -> dict[str, Any]:
+        """Answer a conversation, each question with the answer to the one before; return what is printed of the last.
+
+        A calibrated model adds ``answer_probability``, the probability that the answer is right; a table that was read
+        without some of its columns adds ``unread``, a line that says so.
+
+        Args:
+            before: the questions before that of ``example``, in order.
+            top: number of cells that a selector names.
+        """
         for question in before:
             assert self.kind.answering is not None
             cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
-        return self.answer(example)
-
-    def record(self, example: Example, before: Sequence[str], top: int) -> dict[str, Any]:
-        """Answer as ``converse``, and return what ``mate predict output=json`` prints.
-
-        A calibrated model adds ``answer_probability``, the probability that the answer is right.
-
-        Args:
-            top: number of cells that a selector names.
-        """
-        return self._record(example, self.converse(example, before), top)
+        (record,) = self.records([example], top)
+        return record
 
     def records(self, examples: Sequence[Example], top: int) -> list[dict[str, Any]]:
         """As ``record``, of several questions, none of which follows up on another.
@@ -180,7 +179,17 @@ class Answerer(Predictor):
         rows, size = [row_of(*pair) for pair in zip(asked, encoded, strict=True)], self.hardware.prediction_batch
         batches = (self.collator(rows[start : start + size]) for start in range(0, len(rows), size))
         predictions = self.predict(batches)
-        return [self._record(one, prediction, top) for one, prediction in zip(asked, predictions, strict=True)]
+        answers = zip(asked, encoded, predictions, strict=True)
+        return [self._record(one, prediction, top) | self._unread(one, cut) for one, cut, prediction in answers]
+
+    def _unread(self, example: Example, encoded: Encoded) -> dict[str, str]:
+        if not encoded.pruned:
+            return {}
+        columns = f"{encoded.pruned} of {len(example.table.header)} columns"
+        return {
+            "unread": f"{columns} did not fit {self.options.max_tokens} tokens and were not read; "
+            "raise max_tokens, or ask about fewer columns or rows"
+        }
 
     def _record(self, example: Example, prediction: Prediction, top: int) -> dict[str, Any]:
         assert self.kind.answering is not None

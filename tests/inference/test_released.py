@@ -76,6 +76,19 @@ def test_the_example_of_the_readme(mate, precision, capsys):
     assert record["warnings"] == []
 
 
+def test_a_table_that_is_read_without_some_columns_says_so():
+    """160 rows of three columns need more than the 512 tokens of the model's training."""
+    staff = {"name": [f"Emma Novak {row}" for row in range(160)], "department": ["Sales"] * 160}
+    frame = pd.DataFrame(staff | {"salary": range(1000, 1160)})
+    question = "How much does Emma Novak 7 earn?"
+    (said,) = [line for line in load_run().answer(question, frame)["warnings"] if "not read" in line]
+    assert said.startswith(("1 of 3 columns did", "2 of 3 columns did"))
+    assert "raise max_tokens" in said
+    whole = load_run(max_tokens=4096).answer(question, frame)
+    assert "unread" not in whole
+    assert not any("not read" in line for line in whole["warnings"])
+
+
 @pytest.mark.parametrize("precision", ["'32'", "bf16-mixed"])
 def test_the_statement_of_the_readme(mate, precision, capsys):
     words = (f"table={MARATHON.with_name('servers.csv')}", "statement=ember has the most memory")
