@@ -21,8 +21,10 @@ from mate_cli.tables.text import is_empty
 
 _CURRENCY = "".join(mark for mark in map(chr, range(1 << 16)) if unicodedata.category(mark) == "Sc")
 _BLANK = " \u00a0\u202f\u2009"  # with those that do not break a line, and the thin one
+_CODE = re.compile(rf"(?:[A-Z]{{1,3}})?[{_CURRENCY}]|[A-Z]{{3}}")  # of a currency: US$, EUR
+_WORD = re.compile(r"[^\W\d_]+")
 _AMOUNT = re.compile(
-    rf"(?P<sign>[-+])?(?P<before>(?:(?:[A-Z]{{1,3}})?[{_CURRENCY}]|[A-Z]{{3}})[{_BLANK}]?)?(?P<inner>[-+])?"
+    rf"(?P<sign>[-+])?(?P<before>(?:{_CODE.pattern})[{_BLANK}]?)?(?P<inner>[-+])?"
     rf"(?P<digits>\d[\d.,'{_BLANK}]*(?<![{_BLANK}'])|[.,]\d+)(?P<power>[eE][-+]?\d{{1,2}})?"
     rf"(?P<after>[{_BLANK}]?(?:[%‰°{_CURRENCY}]|[^\W\d_])[^\d.,]*)?"
 )
@@ -97,7 +99,7 @@ def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
             mark = _decimal_mark(filter(None, map(_written, column)))
     with localcontext(prec=PRECISION):
         numbers = tuple(_number(amount, mark == ",") for amount in found)
-    return Amounts(numbers, _common([amount.before for amount in found]), _common([amount.after for amount in found]))
+    return Amounts(numbers, *_shared_unit(found))
 
 
 class _Written(NamedTuple):
@@ -116,11 +118,11 @@ def _written(text: str) -> _Written | None:
     match = _AMOUNT.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None or (match["sign"] and match["inner"]):
         return None
-    digits, after = _ungrouped(match["digits"]), match["after"] or ""
-    if digits is None or any(word.strip(".") in _NO_UNITS for word in after.lower().split()):
+    digits, before, after = _ungrouped(match["digits"]), match["before"] or "", match["after"] or ""
+    if digits is None or any(word.strip(".") in _NO_UNITS for word in f"{before} {after}".lower().split()):
         return None
     sign = match["sign"] or match["inner"] or ""
-    return _Written(text, sign, match["before"] or "", digits, match["power"] or "", after)
+    return _Written(text, sign, before, digits, match["power"] or "", after)
 
 
 def _ungrouped(digits: str) -> str | None:
@@ -162,14 +164,30 @@ def _number(amount: _Written, has_comma: bool) -> Decimal:
     return Decimal(amount.sign + digits.replace(",", "") + amount.power)
 
 
-def _common(units: Sequence[str]) -> str:
-    """Return the unit of all that have one, as the longest of them is written: "years" of "year" and "years".
+def _shared_unit(amounts: Iterable[_Written]) -> tuple[str, str]:
+    """Return what stands before and after the digits of all amounts with a unit, as the longest has it: "years".
 
     Raises:
-        ValueError: there are several.
+        ValueError: there are several units.
     """
-    given = {unit.strip(): unit for unit in units if unit}
-    kinds = {name.lower().removesuffix("s") or name for name in given}
-    if len(kinds) > 1:
-        raise ValueError(f"the units differ: {' and '.join(sorted(given)[:2])}")
-    return max(given.values(), key=len, default="")
+    with_unit = [amount for amount in amounts if amount.before or amount.after]
+    of_kind = {_kind(amount): amount for amount in sorted(with_unit, key=lambda one: len(one.before + one.after))}
+    if len(of_kind) > 1:
+        names = sorted(" ".join(f"{amount.before} {amount.after}".split()) for amount in of_kind.values())
+        raise ValueError(f"the units differ: {' and '.join(names[:2])}")
+    return next(((amount.before, amount.after) for amount in of_kind.values()), ("", ""))
+
+
+def _kind(amount: _Written) -> tuple[str, str]:
+    """Return the currency and the unit; "5 €" has its currency as "€ 5" has."""
+    before, after = amount.before.strip(), amount.after.strip()
+    if not before and _CODE.fullmatch(after):
+        before, after = after, ""
+    return before, _WORD.sub(lambda word: _folded(word.group()), after)
+
+
+def _folded(word: str) -> str:
+    """Return a word without its plural's s, in lower case; short ones keep both, for m, ms, M, Mb and MB are units."""
+    is_plural = len(word) > 3 or (len(word) == 3 and word.islower())  # lbs, but not mAs
+    stem = word.removesuffix("S").removesuffix("s") if is_plural else word
+    return stem.lower() if len(stem) > 3 else stem

@@ -36,6 +36,10 @@ def of_all(texts: tuple[str, ...], aggregation: str) -> Computed:
         (("EUR 5", "EUR 7"), "DIFFERENCE", "2", "EUR 2"),
         (("10%", "25%", "5%"), "SUM", "40", "40%"),
         (("1 year", "2 years"), "SUM", "3", "3 years"),
+        (("3 Miles", "4 miles"), "SUM", "7", "7 miles"),
+        (("1 lb", "2 lbs"), "SUM", "3", "3 lbs"),
+        (("5 €", "€ 5"), "SUM", "10", "€ 10"),  # one currency, shown once
+        (("EUR 5", "6 EUR"), "SUM", "11", "11 EUR"),
         (("12 km/h", "15 km/h"), "AVERAGE", "13.5", "13.5 km/h"),
         (("1.200,50", "3.400,25"), "SUM", "4600.75", "4600.75"),  # the decimal comma
         (("0,125", "1,500"), "SUM", "1.625", "1.625"),
@@ -60,6 +64,15 @@ def test_a_number_is_computed_from_amounts(texts: tuple[str, ...], aggregation: 
     ("texts", "aggregation", "problem"),
     [
         (("$5", "€3"), "SUM", "no SUM: the units differ: $ and €"),
+        (("€ 5", "5 $"), "SUM", "no SUM: the units differ: $ and €"),
+        (("€5", "5 km"), "SUM", "no SUM: the units differ: km and €"),
+        (("$5 million", "$3"), "SUM", "no SUM: the units differ: $ and $ million"),
+        (("5 m", "20 ms"), "SUM", "no SUM: the units differ: m and ms"),
+        (("1 Mb", "8 MB"), "SUM", "no SUM: the units differ: MB and Mb"),
+        (("5 mW", "3 MW"), "AVERAGE", "no AVERAGE: the units differ: MW and mW"),
+        (("1.5M", "2.5m"), "SUM", "no SUM: the units differ: M and m"),
+        (("1 Mbps", "1 MBps"), "SUM", "no SUM: the units differ: MBps and Mbps"),
+        (("MAY 5", "MAY 7"), "SUM", "no SUM: 'MAY 5' is no number"),
         (("1", "Two"), "SUM", "no SUM: 'Two' is no number"),
         (("1,2,3", "1"), "SUM", "no SUM: '1,2,3' is no number"),
         (("1_000", "1"), "SUM", "no SUM: '1_000' is no number"),
