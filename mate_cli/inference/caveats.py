@@ -45,13 +45,17 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
 
 
 def answer_probability(record: Mapping[str, Any]) -> float | None:
-    """Of the answer: calibrated, or of its cell and span, of its least likely cell and operator, or of its label."""
+    """Of the answer: calibrated, or of its cell and span, of its least likely cell and operator, or of its label.
+
+    0 where an operator has no cell, as in ``Confidence``; None where nothing was chosen from.
+    """
     if "answer_probability" in record:
         return float(record["answer_probability"])
     if "probability" in record:
         return float(record["probability"])
     if "operator" in record:
-        return min([record["operator_probability"], *(cell["probability"] for cell in record["cells"])])
+        least = min((cell["probability"] for cell in record["cells"]), default=0.0)
+        return min(record["operator_probability"], least)
     chosen = record.get("chosen", 0)
     if chosen is None:
         return None

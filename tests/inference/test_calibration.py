@@ -285,6 +285,11 @@ def test_tables_that_other_data_trained_on_are_left_out(mate, run, data, tmp_pat
             "",
             "no answer: probability 0.45 is below threshold=0.5; best guess: refuted  (probability 0.45)",
         ),
+        (
+            {"answer": [], "operator": "NONE", "operator_probability": 1.0, "cells": [], "formula": None},
+            [],
+            "no answer: probability 0.00 is below threshold=0.5; best guess: none  (0 cells; probability 0.00)",
+        ),
     ],
 )
 def test_other_answers_are_withheld_by_their_plain_probability(record, empty, line):

@@ -136,18 +136,23 @@ SURE = {"cells": [{"probability": 0.9}]}
         ),
         (
             trained_on("table_qa", aggregation=True),
-            {"question": "How many more wins?", "operator": "SUM", "operator_probability": 0.9, "cells": []},
+            {"question": "How many more wins?", "operator": "SUM", "operator_probability": 0.9, **SURE},
             ["'How many more': this model counts, sums and averages"],
         ),
         (
             trained_on("table_qa", aggregation=True, difference=True),
-            {"question": "How many more wins?", "operator": "DIFFERENCE", "operator_probability": 0.9, "cells": []},
+            {"question": "How many more wins?", "operator": "DIFFERENCE", "operator_probability": 0.9, **SURE},
             [],
         ),
         (
             trained_on("table_qa", aggregation=True, difference=True),
-            {"question": "What percentage won?", "operator": "SUM", "operator_probability": 0.9, "cells": []},
+            {"question": "What percentage won?", "operator": "SUM", "operator_probability": 0.9, **SURE},
             ["'percentage': this model counts, sums, averages and subtracts cells"],
+        ),
+        (
+            trained_on("table_qa", aggregation=True),
+            {"question": "Who won?", "operator": "NONE", "operator_probability": 1.0, "cells": []},
+            ["low probability (0.00)"],
         ),
         (
             trained_on("table_qa"),

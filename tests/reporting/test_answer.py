@@ -103,7 +103,7 @@ def test_an_answer_of_cells_is_as_probable_as_the_least_of_its_parts(
     assert answer_line({**record, "operator_probability": 0.95}) == f"answer: 1, 2  ({place}; probability 0.80)"
     assert answer_line({**record, "operator_probability": 0.25}) == f"answer: 1, 2  ({place}; probability 0.25)"
     none = {**record, "answer": [], "cells": [], "formula": None, "operator_probability": 0.6}
-    assert answer_line(none) == "answer: none  (0 cells; probability 0.60)"
+    assert answer_line(none) == "answer: none  (0 cells; probability 0.00)"
 
 
 @pytest.mark.parametrize(
