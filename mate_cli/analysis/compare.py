@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from mate_cli.analysis.outcomes import Outcomes
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
-from mate_cli.system.errors import UserError
+from mate_cli.system.errors import UserError, shown
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,15 @@ def compare(outcomes: Sequence[Outcomes]) -> list[ComparedRun]:
     """Measure each run and its difference from the first.
 
     Raises:
-        UserError: the runs answer different questions, or give answers of different kinds.
+        UserError: the runs answer different questions, or give answers of different kinds; or several questions have
+            one id.
     """
     first, *others = outcomes
     for other in others:
         _check_same_questions(first, other)
-    base = first.measures()
-    return [_compared(run, {} if run is first else base) for run in outcomes]
+    names = [example.id for example in first.examples]
+    base = first.measures()  # value by value, so all have the questions in one order
+    return [_compared(first, {}), *(_compared(other.in_order_of(names), base) for other in others)]
 
 
 def _compared(run: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
@@ -59,6 +62,13 @@ def _compared(run: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRu
 
 
 def _check_same_questions(first: Outcomes, other: Outcomes) -> None:
+    for outcomes in (first, other):
+        name, count = Counter(example.id for example in outcomes.examples).most_common(1)[0]
+        if count > 1:
+            raise UserError(
+                f"{outcomes.path}: {count} questions have the id {shown(name)}, so runs cannot be compared question by "
+                "question; give each an id of its own in the data, and answer them again"
+            )
     ids, other_ids = ({example.id for example in outcomes.examples} for outcomes in (first, other))
     if ids != other_ids:
         raise UserError(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,11 @@ class Outcomes(ABC):
         """Return the group of each value, for measures whose values are drawn in groups by ``bootstrap``."""
         return {}
 
+    def in_order_of(self, names: Sequence[str]) -> Self:
+        """Return the same with the questions in the order of these ids, one for each question."""
+        by_id = {example.id: example for example in self.examples}
+        return replace(self, examples=tuple(by_id[name] for name in names))
+
 
 @dataclass(frozen=True)
 class CellOutcomes(Outcomes):
@@ -115,11 +120,15 @@ class TableOutcomes(Outcomes):
 
     Attributes:
         records: the predictions as written; a question that did not fit has none.
-        judgement: the answers by the official measures of the kind of task.
+        judge: by the official measures of the kind of task, the answers to questions in their order.
     """
 
     stage: Stage
-    judgement: Judgement
+    judge: Callable[[Sequence[Example]], Judgement]
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        return self.judge(self.examples)
 
     @property
     def trained(self) -> Stage:
@@ -182,8 +191,8 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     if answering is None or answering.measures is None:
         raise UserError(f"{path} is a run of task={config.task.name}, and its kind gives no measures to analyse")
     records = {line["id"]: line for line in lines}
-    judgement = answering.measures(examples, records, gold_values(examples, read_tagged(source.data_dir / TAGGED)))
-    return TableOutcomes(path, examples, records, stage, judgement)
+    gold, measures = gold_values(examples, read_tagged(source.data_dir / TAGGED)), answering.measures
+    return TableOutcomes(path, examples, records, stage, lambda ordered: measures(ordered, records, gold))
 
 
 def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes:

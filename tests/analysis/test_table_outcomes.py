@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -99,6 +101,26 @@ def test_sequences_are_right_as_wholes_and_drawn_as_wholes(run: Any) -> None:
     # Drawn together, the worst draw is the first conversation twice; drawn one by one it would be lower.
     assert second.differences["ALL"].low == pytest.approx(-1 / 3)
     assert first.differences == {}
+
+
+@pytest.mark.parametrize("task", RELEASES)
+def test_questions_are_paired_by_id_in_whatever_order_the_data_has_them(
+    run: Any, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, data = cycle([gold, other, other]), outcomes._answered
+    mixed = run(task, "mixed", lambda example: next(answers)(example))
+    first = opened(mixed)
+    in_order = compare([first, opened(mixed)])
+    monkeypatch.setattr(outcomes, "_answered", lambda source: data(source)[::-1])
+    assert compare([first, opened(mixed)]) == in_order
+
+
+def test_questions_that_share_an_id_cannot_be_paired(run: Any) -> None:
+    right = opened(run("wtq", "right", gold))
+    twice = replace(right, examples=(*right.examples, right.examples[0]))
+    for runs in ([right, twice], [twice, right]):
+        with pytest.raises(UserError, match=r"2 questions have the id '.*give each an id of its own"):
+            compare(runs)
 
 
 def test_runs_of_other_tasks_are_no_match(run: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
