@@ -24,7 +24,7 @@ from mate_cli.bench.measure import Record
 from mate_cli.bench.point import Point
 from mate_cli.config.bench import BenchConfig
 from mate_cli.config.plain import to_plain
-from mate_cli.runs.provenance import environment
+from mate_cli.runs.provenance import code_version, environment
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import hold, remove_leftovers, write_json
 from mate_cli.system.processor import processor_name
@@ -89,12 +89,13 @@ class Results:
         self._write()
 
     def _take_over(self, file: Path) -> None:
-        """Take the records and start times of earlier sittings with the same settings on the same machine."""
+        """Take the records and start times of earlier sittings: same settings, same versions, on the same machine."""
         try:
             earlier = json.loads(file.read_text(encoding="utf-8"))
             records, sittings = list(earlier["records"]), list(earlier["sittings"])
             known = _comparable(earlier["configuration"], earlier["device"])
-        except (ValueError, KeyError, TypeError) as error:
+            known_versions = _versions(earlier["environment"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{file} is no result of mate bench; take another folder with to=FOLDER") from error
         current = _comparable(self._facts["configuration"], self._facts["device"])
         differing = sorted(name for name in current if current[name] != known.get(name))
@@ -102,6 +103,13 @@ class Results:
             raise UserError(
                 f"cannot resume {self.folder}: it was measured with another {', '.join(differing)}; "
                 "repeat its settings, or take another folder with to=FOLDER"
+            )
+        versions = _versions(self._facts["environment"]).items()
+        others = [f"{name} {known_versions[name]} (now {now})" for name, now in versions if known_versions[name] != now]
+        if others:
+            raise UserError(
+                f"cannot resume {self.folder}: it was measured with {', '.join(others)}, and times of several "
+                "versions do not compare; take another folder with to=FOLDER, or replace it with overwrite=true"
             )
         self.records = records
         self._facts["sittings"] = sittings + self._facts["sittings"]
@@ -137,6 +145,13 @@ def _comparable(configuration: dict[str, Any], device: dict[str, Any]) -> dict[s
     """Return the settings that must be equal for two sittings to be one bench."""
     free = ("to", "overwrite", "resume")
     return {name: value for name, value in {**configuration, **device}.items() if name not in free}
+
+
+def _versions(environment: dict[str, Any]) -> dict[str, str | None]:
+    """Return the versions that change times, of the code as ``code_version`` has it; None: it is not installed."""
+    packages = environment["packages"]
+    timed = {name: packages.get(name) for name in ("torch", "transformers")}  # the second for hf_tapas
+    return {"Python": environment["python"], "code": code_version(environment), **timed}
 
 
 def device_facts(device: str) -> dict[str, Any]:

@@ -198,6 +198,28 @@ def test_what_is_no_result_is_not_gone_on_with(bench: Mate, capfd: pytest.Captur
     assert Path("bench/results.json").read_text() == '{"records": []}'
 
 
+def test_times_of_several_versions_are_not_mixed(bench: Mate, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("models=[limit]", "lengths=[64]", "measures=[flops]")
+    assert bench(*words) == 0
+    made, now = results(), results()["environment"]["packages"]["torch"]
+    capfd.readouterr()
+    for part, named in (
+        ({"python": "3.8.1"}, "Python 3.8.1 (now "),
+        ({"git": {"commit": "0123456789ab", "dirty": True}}, "code 0123456789+ (now "),
+        ({"packages": {**made["environment"]["packages"], "torch": "1.0"}}, f"torch 1.0 (now {now}), and times of "),
+    ):
+        earlier = json.dumps({**made, "environment": {**made["environment"], **part}})
+        Path("bench/results.json").write_text(earlier)
+        assert bench(*words, "resume=true") == 2
+        error = capfd.readouterr().err
+        assert error.startswith(f"error: cannot resume bench: it was measured with {named}")
+        assert error.endswith("; take another folder with to=FOLDER, or replace it with overwrite=true\n")
+        assert Path("bench/results.json").read_text() == earlier
+    Path("bench/results.json").write_text(json.dumps(made))
+    assert bench(*words, "resume=true") == 0
+    assert results()["records"] == made["records"]
+
+
 @pytest.fixture
 def tapas(tmp_path: Path) -> Path:
     """A folder as Hugging Face's library saves TAPAS, of three layers."""
