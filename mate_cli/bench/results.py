@@ -131,7 +131,7 @@ class Results:
         """Return everything as plain data."""
         return {
             **self._facts,
-            "goals": judged(self.records),
+            "goals": judged(self.records, self._facts["device"]["threads"]),
             "findings": findings(self.records),
             "auto": auto.summary(self.records),
             "records": self.records,

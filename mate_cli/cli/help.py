@@ -90,7 +90,7 @@ EXAMPLES = {
     ),
     "bench": (
         ("mate bench suite=quick", "speed, FLOPs and memory of MATE, TAPAS and the limit, in minutes"),
-        ("mate bench suite=acceptance to=bench/acceptance", "the points at which MATE has goals to meet"),
+        ("mate bench suite=acceptance threads=2 to=bench/acceptance", "the points at which MATE has goals to meet"),
         ("mate bench suite=quick models=[limit,mate,mate@dense] lengths=[512,8192]", "a selection, other backends"),
     ),
     "analyze": (

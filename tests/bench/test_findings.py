@@ -97,13 +97,13 @@ def test_findings_name_the_break_even_length_with_each_reference() -> None:
 
 
 def states(records: list[dict[str, Any]], value: str, model: str = "mate") -> list[str]:
-    goals = [goal for goal in judged(records) if (goal["value"], goal["model"]) == (value, model)]
+    goals = [goal for goal in judged(records, 2) if (goal["value"], goal["model"]) == (value, model)]
     return [goal["state"] for goal in goals if goal["series"] == ["base", "grid", 1, "forward", "fp32"]]
 
 
 def test_without_measurements_no_goal_is_judged() -> None:
-    assert {goal["state"] for goal in judged([])} == {"not measured"}
-    assert len(judged([])) == len(GOALS) == 29
+    assert {goal["state"] for goal in judged([], 2)} == {"not measured"}
+    assert len(judged([], 2)) == len(GOALS) == 29
 
 
 def test_a_goal_is_met_or_not() -> None:
@@ -113,13 +113,20 @@ def test_a_goal_is_met_or_not() -> None:
     assert states([slow], value) == ["not met", "not measured"]
 
 
+@pytest.mark.parametrize(("device", "threads"), [("cuda", 2), ("cpu", 1), ("cpu", 8)])
+def test_goals_for_two_threads_of_a_cpu_are_not_measured_elsewhere(device: str, threads: int) -> None:
+    slow = {**record("mate", 2048, 0.1, time_over_limit={"median": 1.3}), "device": device}
+    assert {goal["state"] for goal in judged([slow], threads)} == {"not measured"}
+
+
 def test_goals_are_told_with_what_was_found_and_wanted() -> None:
     speedup = {"hf_tapas": {"median": 3.04}}
-    goals = judged([record("mate", 2048, 0.1, time_over_limit={"median": 1.3}, speedup=speedup)])
+    goals = judged([record("mate", 2048, 0.1, time_over_limit={"median": 1.3}, speedup=speedup)], 2)
     assert list(goal_lines(goals)) == [
         "- not met: mate, time / limit, base, forward, fp32, grid, batch 1 at 2048: 1.3 (at most 1.07)",
         "- met: mate, times as fast as hf_tapas, base, forward, fp32, grid, batch 1 at 2048: 3.04 (at least 2.7)",
-        "- not measured: 27 of 29 goals (suite=acceptance and suite=training of mate bench measure all)",
+        "- not measured: 27 of 29 goals (on a CPU with threads=2, suite=acceptance and suite=training of mate bench "
+        "measure all)",
     ]
 
 
@@ -131,7 +138,7 @@ def test_a_goal_over_another_model_or_series_divides_by_it() -> None:
         record("mate", 2048, 0.1, mode="training", time_over_limit={"median": 1.05}),
         record("mate", 2048, 0.1, mode="training", dropout=0.1, time_over_limit={"median": 1.155}),
     ]
-    lines = [line for line in goal_lines(judged(records)) if "that of" in line]
+    lines = [line for line in goal_lines(judged(records, 2)) if "that of" in line]
     assert lines == [
         "- not met: mate, time / that of mate@dense, base, training, fp32, column_question_190, "
         "batch 1 at 1024: 1.5 (at most 1.2)",
