@@ -51,6 +51,23 @@ def test_what_was_prepared_is_read_again_with_any_number_of_workers(mate, tmp_pa
     assert "copies of their dev and test tables are not known: hybridqa, sqa, tabfact, wtq" in printed
 
 
+def test_questions_without_counts_of_their_tables_are_learnt_from_too(mate, tmp_path, tables, capsys):
+    made, copy = tmp_path / "made", tmp_path / "copy"
+    prepare = ("prepare", "task=queries", "backbone=tiny", "schedule=smoke", *SIZES, "encode=false")
+    assert mate(*prepare, f"data_dir={tables}", f"to={made}") == 0
+    (made / "sources.json").unlink()
+    assert mate("train", "task=queries", *TINY, f"data_dir={made}") == 0
+    assert f"{made}/sources.json is not there, so which tables were left out" in capsys.readouterr().out
+    assert mate(*prepare, f"data_dir={made}", f"to={copy}") == 0
+    assert {file.name for file in copy.iterdir()} == {"statistics.json", "train.jsonl", "dev.jsonl", "tables.jsonl"}
+    (made / "sources.json").write_text("[]")
+    capsys.readouterr()
+    assert mate(*prepare, f"data_dir={made}", f"to={copy}") == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {made}/sources.json: not the counts of mate (TypeError: ")
+    assert error.endswith("); remove it, or make it again with mate prepare\n")
+
+
 def test_without_a_folder_one_line_says_what_it_needs(mate, capsys):
     assert mate("train", "task=queries", *TINY) == 2
     error = capsys.readouterr().err.strip()

@@ -91,12 +91,12 @@ def source_folders(data_dir: Path) -> list[Path]:
 
 
 def copy_questions(data_dir: Path, to: Path) -> list[str]:
-    """Copy the files of questions, tables and counts into another folder; return their names.
+    """Copy the files of questions, tables and, if it has one, counts into another folder; return their names.
 
     Raises:
         OSError: it cannot be written.
     """
-    names = [TRAIN, DEV, TABLES, SOURCES]
+    names = [TRAIN, DEV, TABLES, *([SOURCES] if (data_dir / SOURCES).is_file() else [])]
     for name in names:
         if data_dir.resolve() != to.resolve():
             shutil.copyfile(data_dir / name, to / name)
