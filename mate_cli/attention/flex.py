@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
+from torch.nn.attention.flex_attention import AuxRequest, BlockMask, flex_attention
 
 from mate_cli.attention.counting import is_counting
 from mate_cli.attention.dropout import Dropout, is_kept, split_heads
@@ -108,8 +108,8 @@ def kernel(
         return _CountedKernel.apply(query, key, value)
     run = _compiled() if query.is_cuda else flex_attention
     score = None if dropout is None else _score_of_kept(dropout)
-    output, log_sum = run(query, key, value, score_mod=score, block_mask=mask, return_lse=True)
-    return output, log_sum
+    output, more = run(query, key, value, score_mod=score, block_mask=mask, return_aux=AuxRequest(lse=True))
+    return output, more.lse
 
 
 class _CountedKernel(torch.autograd.Function):
