@@ -79,7 +79,7 @@ def reading_record(examples: Sequence[Example], answers: Answers, baselines: Map
         return {"questions": 0}
     return {
         "questions": len(answered),
-        "readable": sum(example.id in answers for example in answered) / len(answered),
+        "readable": sum(bool(answers.get(example.id)) for example in answered) / len(answered),
         "model": {
             "all": _scores(answered, answers),
             "by_subset": _by_group(answered, answers, [SUBSETS.get(e.subset, "") for e in answered]),

@@ -19,6 +19,7 @@ from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.pointr import read_examples
 from mate_cli.kinds.registry import task_of
+from mate_cli.kinds.span_reading import reading_record
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.tables.data_folder import data_folder
@@ -95,6 +96,14 @@ def test_a_run_folder_tells_how_well_it_reads(trained, cache):
     assert json.loads((trained / "best" / "config.json").read_text())["kind"] == "span_reading"
     with (trained / "metrics.csv").open() as file:
         assert [row["dev_exact"] for row in csv.DictReader(file) if row["dev_exact"]]
+
+
+def test_a_question_without_a_span_is_not_readable():
+    """Its cell has none, or its tokens did not fit."""
+    table = Table("t", (Cell("h"),), ((Cell("Ann"),),))
+    examples = [Example(name, "who?", table, answers=("Ann",)) for name in ("read", "no span", "no cell", "none")]
+    record = reading_record(examples, {"read": "Ann", "no span": ""}, {})
+    assert (record["readable"], record["model"]["all"]["exact"]) == (0.25, 0.25)
 
 
 def test_spans_are_cut_from_the_reading_text(trained, cache):
