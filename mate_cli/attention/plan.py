@@ -203,6 +203,17 @@ class Plan:
         """Return the plan with each tensor changed."""
         return replace(self, **{f.name: _map_tensors(getattr(self, f.name), change) for f in fields(self) if f.init})
 
+    def tensors(self) -> list[Tensor]:
+        """Return the tensors, in the order in which ``mapped`` takes them."""
+        found: list[Tensor] = []
+
+        def keep(tensor: Tensor) -> Tensor:
+            found.append(tensor)
+            return tensor
+
+        self.mapped(keep)
+        return found
+
 
 def _map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, Tensor):

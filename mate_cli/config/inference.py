@@ -1,4 +1,4 @@
-"""The configuration of `mate evaluate` and `mate predict`."""
+"""The configuration of `mate evaluate`, `mate predict` and `mate ask`."""
 
 from __future__ import annotations
 

@@ -90,17 +90,5 @@ def divided(shares: Sequence[Batch]) -> DividedBatch:
 
 def _joined_plan(plans: Sequence[Plan]) -> Plan:
     """Join plans of one shape: their sizes are equal, so those of the first count."""
-    of_all: Iterator[tuple[Tensor, ...]] = zip(*map(_tensors, plans), strict=True)
+    of_all: Iterator[tuple[Tensor, ...]] = zip(*(plan.tensors() for plan in plans), strict=True)
     return plans[0].mapped(lambda _: torch.cat(next(of_all)))
-
-
-def _tensors(plan: Plan) -> list[Tensor]:
-    """The tensors of a plan, in the order in which ``Plan.mapped`` takes them."""
-    found: list[Tensor] = []
-
-    def keep(tensor: Tensor) -> Tensor:
-        found.append(tensor)
-        return tensor
-
-    plan.mapped(keep)
-    return found

@@ -283,14 +283,7 @@ def _fake(batch: Batch, mode: FakeTensorMode) -> Batch:
 
 def _tensors(batch: Batch) -> list[Tensor]:
     """Return the tensors of a batch and its plan."""
-    found = [value for _, value in batch.tensors()]
-
-    def keep(tensor: Tensor) -> Tensor:
-        found.append(tensor)
-        return tensor
-
-    batch.plan.mapped(keep)
-    return found
+    return [*(value for _, value in batch.tensors()), *batch.plan.tensors()]
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
