@@ -1,7 +1,8 @@
 """Mistakes in the files of a user's configuration folder, all at once, before Hydra reads any of them.
 
 The files may come from elsewhere. Like words on a command line they choose options and set keys: they name no code,
-read no environment, and change nothing of Hydra but the sweep of an experiment.
+read no environment, and change nothing of Hydra but the sweep of an experiment: over which keys, where, and with which
+resources.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mate_cli.config.model import BackboneConfig, ModelConfig
 from mate_cli.config.paths import conf_folder
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import unknown_name
+from mate_cli.config.sweep import parameter_problems
 from mate_cli.config.task import TaskConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.config.user_folder import FLAG, GROUPS, option_files, user_folder
@@ -45,7 +47,10 @@ _GLOBAL = ("experiment", "ablation")
 _CHOSEN = (*GROUPS, "logger", "analysis", "hydra/launcher")  # by the defaults of a file
 _PARENT = re.compile(r"[\w-]+")
 _CHOICE = re.compile(r"override /(?P<group>[\w/]+?)(@_global_\.(?!hydra)\w+)?")
-_HYDRA_KEYS = ("mode", "launcher.", "sweeper.params.")
+# Not the address or folder of a launcher: a sweep loads the pickles that it finds there.
+_HYDRA_KEY = re.compile(
+    r"mode|launcher\.(at_once|cluster|cpus|gpus|minutes|parameters)|sweeper\.params\.(?!\W*hydra).+"
+)
 
 
 def check_user_files() -> None:
@@ -124,11 +129,13 @@ def _default_problems(group: str, defaults: Any) -> Iterator[str]:
                 yield f"defaults: {unknown_name(chosen, name, known)}"
 
 
-def _hydra_problems(group: str, settings: Any) -> list[str]:
-    allowed = _HYDRA_KEYS if group == "experiment" else ()
-    return [
-        f"hydra.{name} cannot be set in a file of options" for name in leaves(settings) if not name.startswith(allowed)
-    ]
+def _hydra_problems(group: str, settings: Any) -> Iterator[str]:
+    for name, value in leaves(settings).items():
+        parameter = name.removeprefix("launcher.parameters.")
+        if group == "experiment" and parameter != name:
+            yield from (f"hydra.launcher.{problem}" for problem in parameter_problems({parameter: value}))
+        elif group != "experiment" or not _HYDRA_KEY.fullmatch(name):
+            yield f"hydra.{name} cannot be set in a file of options"
 
 
 def _key_problems(root: type, content: dict[Any, Any]) -> Iterator[str]:

@@ -186,6 +186,8 @@ MISTAKES = [
     ("ablation/mine", "# @package _global_\nmodel: {row_ratio: 0.1}", "ablation.name is None; set it to mine"),
     ("train_schema", "name: x", "a file of options stands in the folder of its group"),
 ]
+LAUNCHER = f"{CODE}defaults: [{{override /hydra/launcher: submitit}}]\nhydra:\n  mode: MULTIRUN\n  launcher: "
+PARAMETERS = "hydra.launcher.parameters"
 # Files run no code and change nothing of Hydra but the sweep of an experiment.
 REFUSED = [
     ("task/x", "name: x\n_target_: os.system", "the key '_target_' names code to run; leave it out"),
@@ -200,6 +202,22 @@ REFUSED = [
     ("experiment/x", f"{CODE}hydra: {{job: {{chdir: true}}}}", "hydra.job.chdir cannot be set in a file"),
     ("experiment/x", f"{CODE}hydra: {{searchpath: [/tmp]}}", "hydra.searchpath cannot be set in a file"),
     ("experiment/x", f"{CODE}hydra: {{sweeper: {{max_batch_size: 1}}}}", "hydra.sweeper.max_batch_size cannot"),
+    ("experiment/x", f"{LAUNCHER}{{folder: theirs}}", "hydra.launcher.folder cannot be set in a file"),
+    ("experiment/x", f"{LAUNCHER}{{address: 'ray://theirs:1'}}", "hydra.launcher.address cannot be set in a file"),
+    ("experiment/x", f"{LAUNCHER}{{_target_: os.system}}", "the key '_target_' names code to run"),
+    ("experiment/x", f"{LAUNCHER}{{parameters: {{slurm_setup: [echo]}}}}", f"{PARAMETERS}.slurm_setup is no resource"),
+    ("experiment/x", f"{LAUNCHER}{{parameters: {{slurm_python: sh}}}}", f"{PARAMETERS}.slurm_python is no resource"),
+    ("experiment/x", f"{LAUNCHER}{{parameters: {{slurm_qos: 'a b'}}}}", f"{PARAMETERS}.slurm_qos='a b': must be a n"),
+    (
+        "experiment/x",
+        f"{CODE}hydra: {{sweeper: {{params: {{hydra.launcher.folder: theirs}}}}}}",
+        "hydra.sweeper.params.hydra.launcher.folder cannot be set in a file",
+    ),
+    (
+        "experiment/x",
+        f"{CODE}hydra: {{sweeper: {{params: {{++hydra.searchpath: '[theirs]'}}}}}}",
+        "hydra.sweeper.params.++hydra.searchpath cannot be set in a file",
+    ),
     ("experiment/x", f"{CODE}hydra: code", "hydra. cannot be set in a file"),
     ("task/x", "name: x\nhydra: {mode: MULTIRUN}", "hydra.mode cannot be set in a file"),
     ("experiment/x", f"{CODE}hydra.job.chdir: true", "unknown key 'hydra.job.chdir'"),
@@ -219,6 +237,15 @@ def test_a_mistake_is_one_line(name: str, content: str, line: str, write: Write)
     found = problems(write({name: content}))
     place = name if "." in name else f"{name}.yaml"
     assert [text for text in found if text.startswith(f"{place}: {line}")], found
+
+
+def test_a_file_may_say_what_a_job_of_a_sweep_needs(write: Write) -> None:
+    parameters = "{gpus_per_node: 1, mem_gb: 3.5, slurm_partition: gpu, slurm_time: '2:00:00', slurm_exclusive: true}"
+    settings = f"{{cluster: slurm, minutes: 60, parameters: {parameters}}}"
+    with config_dir(
+        str(write({"experiment/x": LAUNCHER + settings, "experiment/y": f"{LAUNCHER}{{parameters: null}}"}))
+    ):
+        check_user_files()
 
 
 @pytest.mark.parametrize("content", ["name: [", "name: prices\nname: prices", "a: !!python/name:os.system", "\x00"])

@@ -122,3 +122,57 @@ def test_what_submitit_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch, capf
     assert main(["train", "-m", "seed=0,1", "hydra/launcher=submitit"]) == 2
     line = "error: submitit refuses hydra.launcher.cluster or parameters: Unknown argument 'colour'\n"
     assert capfd.readouterr() == ("", line)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ("{slurm_setup: ['echo ran > ran']}", "slurm_setup is no resource of a job: choose from cpus_per_task, "),
+        ("{local_setup: ['echo ran > ran']}", "local_setup is no resource of a job: "),
+        ("{slurm_additional_parameters: {a: b}}", "slurm_additional_parameters is no resource of a job: "),
+        ("{slurm_partition: 'gpu\necho ran > ran'}", "slurm_partition='gpu\\necho ran > ran': must be a number, true,"),
+        ("{slurm_partition: [gpu]}", "slurm_partition=['gpu']: must be a number, true, false, or text without"),
+        ("{slurm_comment: \"a' --wrap='b\"}", "slurm_comment=\"a' --wrap='b\": must be a number,"),
+    ],
+)
+def test_submitit_is_told_of_resources_alone(
+    parameters: str, reason: str, echo: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    called: list[object] = []
+    monkeypatch.setitem(sys.modules, "submitit", SimpleNamespace(AutoExecutor=lambda **words: called.append(words)))
+    words = ["hydra/launcher=submitit", f"hydra.launcher.parameters={parameters}"]
+    assert main(["train", "-m", "seed=0,1", *words]) == 2
+    out, errors = capfd.readouterr()
+    assert errors.startswith(f"error: hydra.launcher.parameters.{reason}")
+    assert (out, errors.count("\n"), called, list(echo.iterdir())) == ("", 1, [], [])
+
+
+@pytest.mark.usefixtures("echo")
+def test_the_folder_of_submitit_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["hydra/launcher=submitit", "hydra.launcher.folder='a\nb'"]
+    assert main(["train", "-m", "seed=0,1", *words]) == 2
+    assert capfd.readouterr().err == "error: hydra.launcher.folder='a\\nb': must be one line of plain text\n"
+
+
+@pytest.mark.usefixtures("echo")
+def test_resources_reach_submitit(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, object] = {}
+
+    class Executor:
+        def __init__(self, **_: object) -> None:
+            pass
+
+        def update_parameters(self, **parameters: object) -> None:
+            told.update(parameters)
+            raise ValueError("enough")
+
+    monkeypatch.setitem(sys.modules, "submitit", SimpleNamespace(AutoExecutor=Executor))
+    parameters = "{gpus_per_node: 1, slurm_partition: gpu, slurm_constraint: 'a100&nvme'}"
+    words = ["hydra/launcher=submitit", "hydra.launcher.minutes=9", f"hydra.launcher.parameters={parameters}"]
+    assert main(["train", "-m", "seed=0,1", *words]) == 2
+    assert told == {
+        "timeout_min": 9,
+        "gpus_per_node": 1,
+        "slurm_partition": "gpu",
+        "slurm_constraint": "a100&nvme",
+    }
