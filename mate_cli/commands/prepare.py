@@ -42,8 +42,12 @@ def _fetch(config: PrepareConfig, console: Console) -> None:
     name, cache = config.task.format, cache_folder(config.paths)
     if config.data_dir is not None or name not in RELEASES or release_folder(name, cache).is_dir():
         return
+
+    def waiting() -> None:
+        console.print("another process fetches the same data; waiting for it")
+
     with downloads(console) as advance:
-        folder = fetch_release(name, cache, config.mirror, advance)
+        folder = fetch_release(name, cache, config.mirror, advance, waiting)
     console.print(f"fetched to {folder}, SHA-256 as published; licence: {RELEASES[name].licence}", markup=False)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from mate_cli.system.errors import UserError, named, shown
-from mate_cli.system.files import made_once
+from mate_cli.system.files import in_turn, made_once
 from mate_cli.tables.releases import RELEASES, Release, Source
 from mate_cli.tables.split import file_below
 
@@ -40,13 +40,18 @@ def release_folder(name: str, cache: Path) -> Path:
 
 
 def fetch_release(
-    name: str, cache: Path, mirror: str | None = None, advance: Advance = lambda name, size, total: None
+    name: str,
+    cache: Path,
+    mirror: str | None = None,
+    advance: Advance = lambda name, size, total: None,
+    waiting: Callable[[], None] = lambda: None,
 ) -> Path:
     """Return the folder of a data set; fetch it if it is not there yet. The folder is complete or absent.
 
     Args:
         name: key of ``releases.RELEASES``.
         mirror: address below which the files have their names, instead of the official addresses.
+        waiting: called where another process fetches the same data set, before its end is waited for.
 
     Raises:
         UserError: a file cannot be fetched, has another hash or cannot be unpacked; the cache cannot be written.
@@ -54,12 +59,10 @@ def fetch_release(
     folder = release_folder(name, cache)
     if folder.is_dir():
         return folder
-    release = RELEASES[name]
     try:
-        files = {source: fetch(source, cache / "downloads", mirror, advance) for source in release.sources}
-        with made_once(folder) as partial:
-            if partial is not None:
-                _fill(partial, release, files)
+        with in_turn(cache / "locks" / f"fetch-{folder.name}.lock", waiting):  # all resume the same partial files
+            if not folder.is_dir():
+                _make(folder, RELEASES[name], lambda source: fetch(source, cache / "downloads", mirror, advance))
     except OSError as error:
         if not folder.is_dir():
             raise UserError(
@@ -68,6 +71,13 @@ def fetch_release(
                 1,
             ) from error
     return folder
+
+
+def _make(folder: Path, release: Release, fetch: Callable[[Source], Path]) -> None:
+    files = {source: fetch(source) for source in release.sources}
+    with made_once(folder) as partial:
+        if partial is not None:
+            _fill(partial, release, files)
 
 
 def _fill(folder: Path, release: Release, files: dict[Source, Path]) -> None:

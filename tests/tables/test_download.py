@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import stat
+import threading
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,6 +177,24 @@ def test_a_release_is_whole_or_not_there(server: Server, tmp_path: Path, small_s
     assert [path.name for path in (cache / "data").iterdir()] == [folder.name]
     assert len(FORMATS["sqa"].read_split(folder, "test").examples) == 4
     assert fetch_release("sqa", cache, "http://127.0.0.1:9") == folder
+
+
+def test_of_two_that_fetch_a_release_one_waits_for_the_other(server: Server, tmp_path: Path, small_sqa: bytes) -> None:
+    server.content, begun, waited = small_sqa, threading.Event(), threading.Event()
+
+    def advance(*_: object) -> None:
+        begun.set()
+        assert waited.wait(10)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(fetch_release, "sqa", tmp_path, server.url, advance)
+        assert begun.wait(10)
+        second = fetch_release("sqa", tmp_path, server.url, waiting=waited.set)
+        assert first.result() == second == release_folder("sqa", tmp_path)
+    assert server.ranges == [None, None]  # each of the two files once
+    assert sorted(path.name for path in (tmp_path / "downloads").iterdir()) == sorted(
+        source.name for source in RELEASES["sqa"].sources
+    )
 
 
 def test_a_cache_that_cannot_be_written(server: Server, tmp_path: Path, small_sqa: bytes) -> None:
