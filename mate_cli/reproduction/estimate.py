@@ -20,6 +20,9 @@ from mate_cli.training.cost import seconds_on_cpu
 from mate_cli.training.devices import resolve_devices
 from mate_cli.training.starting_model import encoding_model
 
+_HEADS = {".tsv": 1, ".csv": 1}
+"""Lines before the first question; a file of JSON lines has none."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -90,7 +93,7 @@ def _questions(data_format: str, data_dir: str | None) -> int | None:
     try:
         file = FORMATS[data_format].LAYOUT.question_file(Path(data_dir), "train")
         text = file.read_text(encoding="utf-8")
-        plain = json.loads(text) if file.suffix == ".json" else text.splitlines()[1:]
+        plain = json.loads(text) if file.suffix == ".json" else text.splitlines()[_HEADS.get(file.suffix, 0) :]
     except (UserError, KeyError, OSError, ValueError):
         return None
     if isinstance(plain, dict):  # TabFact's: table -> statements, labels, caption

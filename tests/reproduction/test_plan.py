@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.reproduce import ReproduceConfig
+from mate_cli.reproduction.estimate import _questions
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.plan import commands, plan, plan_summary, wanted_steps
 from mate_cli.reproduction.price import device_peaks
@@ -48,6 +50,14 @@ def test_a_plan_for_machines_elsewhere_has_prices_and_commands_to_paste(config: 
     assert {"task=mlm", "schedule=paper", "hardware=tpu_v3_32"} <= {*first}
     name = next(word.removeprefix("name=") for word in first if word.startswith("name="))
     assert f"backbone.path={config.paths.runs}/mlm/{name}" in second
+
+
+@pytest.mark.parametrize(("data_format", "name", "lines"), [("queries", "train.jsonl", 10), ("own", "train.csv", 11)])
+def test_only_a_file_with_a_head_has_a_line_more_than_questions(
+    tmp_path: Path, data_format: str, name: str, lines: int
+) -> None:
+    (tmp_path / name).write_text("line\n" * lines)
+    assert _questions(data_format, str(tmp_path)) == 10
 
 
 @pytest.mark.parametrize("name", ["tpu_v5p", "mine"])
