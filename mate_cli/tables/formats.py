@@ -81,11 +81,15 @@ def fetched_folders(cache: Path) -> list[Path]:
 def split_of(questions: Path) -> tuple[str, Path, str]:
     """Return the format, the data folder and the split of a file of questions, by its place in a release.
 
+    A generated sample is in HybridQA's layout, and counts as HybridQA.
+
     Raises:
         UserError: it is not a file of questions in any layout.
     """
     path = questions.expanduser().resolve()
     for name, data_format in FORMATS.items():
+        if name == "sample":
+            continue
         for split, files in data_format.LAYOUT.questions.items():
             for file in files:
                 folder = Path(*path.parts[: -len(file.parts)])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mate_cli.system.errors import UserError
+from mate_cli.tables.formats import split_of
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.split import Split
 from mate_cli.tables.split_statistics import statistics
@@ -94,6 +95,13 @@ def test_a_blind_split_has_no_answers(release: Path) -> None:
 def test_the_traced_file_goes_before_the_plain_one(release: Path) -> None:
     _write(release / "released_data" / "dev.json", _QUESTIONS[:1])
     assert read_split(release, "dev").questions == 4
+
+
+def test_a_file_of_questions_tells_its_format(release: Path) -> None:
+    """The generated sample shares the layout."""
+    for name in ("dev.json", "dev.traced.json"):
+        _write(release / "released_data" / name, _QUESTIONS)
+        assert split_of(release / "released_data" / name) == ("hybridqa", release, "dev")
 
 
 def test_statistics(release: Path) -> None:
