@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.analysis.claims import Tested, TestedClaims
 from mate_cli.metrics.statistics import LEVEL, Interval
-from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, write_analysis
+from mate_cli.reporting.grid import TextTable, chance_text, markdown_page, terminal_table, write_analysis
 
 CAPTION = (
     "Points, the first side minus the second. Over questions: one run of each side, with the interval of the paired "
@@ -18,7 +18,6 @@ CAPTION = (
     "one run is taken to have the spread of the other. Holm's p is corrected for the comparisons of its table, and "
     "starred below 0.05; the intervals of the last column hold all at once in 95% of cases (Bonferroni)."
 )
-_LEAST_P = 0.001  # below, digits say no more
 _RIGHT = ("questions", "runs", "p", "Holm's p")
 
 
@@ -47,13 +46,9 @@ def _grids(claims: TestedClaims) -> Iterator[TextTable]:
 def _row(tested: Tested) -> list[str]:
     difference, star = tested.difference, "*" if tested.corrected_p < 1 - LEVEL else ""
     mean = f"{100 * difference.mean:+.1f}"
-    chances = (_chance(tested.p), _chance(tested.corrected_p) + star)
+    chances = (chance_text(tested.p), chance_text(tested.corrected_p) + star)
     return [tested.claim, tested.n, f"{mean} ({_limits(difference)})", *chances, _limits(tested.together)]
 
 
 def _limits(interval: Interval) -> str:
     return f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
-
-
-def _chance(p: float) -> str:
-    return f"{p:.3f}" if p >= _LEAST_P else f"<{_LEAST_P}"

@@ -11,6 +11,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.analysis.errors import BLAMED, MISTAKES, Errors, TableErrors, WrongAnswer, WrongTableAnswer
 from mate_cli.kinds.cell_selection import cell_record
+from mate_cli.kinds.entailment import LABELS
 from mate_cli.metrics.near_miss import MISSES, NEAR
 from mate_cli.reporting.error_page import error_page
 from mate_cli.reporting.grid import terminal_table
@@ -104,7 +105,7 @@ def _sheet_line(answer: WrongAnswer) -> dict[str, Any]:
 
 def _table_sheet_line(answer: WrongTableAnswer) -> dict[str, Any]:
     example, record = answer.example, answer.record or {}
-    gold = ["refuted", "entailed"][example.label] if example.label is not None else list(example.answers or ())
+    gold = LABELS[example.label] if example.label is not None else list(example.answers or ())
     return {
         "id": example.id,
         "table_id": example.table.id,

@@ -15,6 +15,8 @@ from mate_cli import __version__
 from mate_cli.runs.folder import written_to
 from mate_cli.system.files import write_text
 
+_LEAST_P = 0.001  # below, digits say no more
+
 
 class TextTable(NamedTuple):
     """A table of text: one cell in each row for each name in ``head``."""
@@ -49,6 +51,11 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Co
     """
     rule = ["---:" if name in right else "---" for name in head]
     return "\n".join(f"| {' | '.join(map(_escaped, cells))} |" for cells in [head, rule, *rows])
+
+
+def chance_text(p: float) -> str:
+    """A p-value, from 0 to 1, in three decimals."""
+    return f"{p:.3f}" if p >= _LEAST_P else f"<{_LEAST_P}"
 
 
 def markdown_page(command: Sequence[str], caption: str, grids: Iterable[TextTable], right: Collection[str] = ()) -> str:

@@ -16,6 +16,7 @@ from mate_cli.models.configuration import read_config
 from mate_cli.reporting.calibration import calibration_card
 from mate_cli.reporting.templates import render
 from mate_cli.runs.folder import RunFolder, read_record
+from mate_cli.runs.provenance import release
 from mate_cli.training.export import is_tapas, public_command
 
 
@@ -26,7 +27,6 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
         UserError: the run's model has no readable configuration.
     """
     environment, model = read_record(folder.environment_file), read_config(folder.best_model)
-    packages = environment.get("packages", {})  # an export has no records
     kind, (calibration, _) = kind_of(trained.task), calibration_of(folder)
     return render(
         "model_card.md",
@@ -34,7 +34,7 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
         export=export,
         schedule=active_schedule(trained),
         source=_source(folder),
-        version=next((packages[name] for name in ("mate-tables", "mate-cli") if name in packages), None),
+        version=release(environment),
         pipeline=kind.card.pipeline,
         kind_line=kind.card.does,
         model_line=_line("model", trained.model.name),

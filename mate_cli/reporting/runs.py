@@ -27,7 +27,7 @@ _ESSENTIAL = ("score", "state")
 _BY_IMPORTANCE = (*_ESSENTIAL, "time", "seed", "model", "ablation", "schedule", "backbone", "tokens", "code")
 _BORDER = 3  # a line and two blanks around each column
 _SHORT_NAME, _NAME_END = 16, 9
-_NOT_SCORES = ("baselines", "lead", "low", "high", "number", "questions", "random_hits")
+_NOT_SCORES = ("baselines", "lead", "low", "high", "number", "questions")
 
 
 def chosen_runs(runs: Iterable[RunRecord], where: str) -> list[RunRecord]:

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from mate_cli.reporting.bench_figures import draw_figures, machine_words
-from mate_cli.reporting.grid import markdown_table, terminal_table
+from mate_cli.reporting.grid import chance_text, markdown_table, terminal_table
 from mate_cli.reporting.pictures import PICTURES, draw_picture
 from mate_cli.reproduction.experiment import DataOf, Experiment, Measured
 from mate_cli.reproduction.latex import latex_table
@@ -25,7 +25,6 @@ from mate_cli.system.files import write_text
 
 _NOTHING = "–"
 _MIXED = "†"
-_LEAST_P = 0.001  # below, digits say no more
 _AT_ONCE = 6  # columns that fit into a terminal
 _AGREEMENT = ("column", "row", "reference minus row, paper", "ours", "95% over seeds", "runs", "p", "verdict")
 
@@ -209,7 +208,7 @@ def _agreement_rows(outcome: Outcome) -> Iterator[list[str]]:
             ours, decimals = contrast.ours, outcome.experiment.decimals
             interval = _NOTHING if math.isnan(ours.low) else f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}"
             means = (_signed(mean, decimals) for mean in (contrast.theirs, ours.mean))
-            chance = _NOTHING if math.isnan(contrast.p) else f"{contrast.p:.3f}" if contrast.p >= _LEAST_P else "<0.001"
+            chance = _NOTHING if math.isnan(contrast.p) else chance_text(contrast.p)
             yield [column, row, *means, interval, " + ".join(map(str, contrast.runs)), chance, contrast.verdict]
 
 

@@ -39,8 +39,14 @@ def code_version(environment: Mapping[str, Any]) -> str:
     git = environment.get("git")
     if git:
         return str(git["commit"])[:10] + ("+" if git["dirty"] else "")
-    packages = environment.get("packages", {})
-    return f"mate {packages.get(NAME) or packages.get('mate-cli')}"  # the distribution's former name, in older records
+    return f"mate {release(environment)}"
+
+
+def release(environment: Mapping[str, Any]) -> str | None:
+    """The version of mate in a record of ``environment``; None if it has none."""
+    packages = environment.get("packages", {})  # an export has no records
+    version: str | None = packages.get(NAME) or packages.get("mate-cli")  # the former name, in older records
+    return version
 
 
 def _git_state(checkout: Path = _CHECKOUT) -> dict[str, Any] | None:
