@@ -115,6 +115,11 @@ class Ledger:
         options = re.sub(r"[^\w=.]+", "-", training.chain)
         return self.runs / config.task.name / f"{options}-{config.schedule}-s{training.seed}"
 
+    def name(self, training: Chain) -> str:
+        """Return the ``name`` that gives ``mate train`` the folder ``path``: its place below that of the task."""
+        path, own = self.path(training), self.runs / self.training_config(training).task.name
+        return path.relative_to(own).as_posix() if path.is_relative_to(own) else path.name
+
     def words(self, training: Chain) -> list[str]:
         """Return the arguments of ``mate train``; the parent of the training starts them."""
         config, start = self.training_config(training), self.backbone_words

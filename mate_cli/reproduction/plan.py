@@ -150,7 +150,7 @@ def commands(planned: Sequence[Planned], ledger: Ledger) -> Iterator[str]:
     for entry in planned:
         if isinstance(entry.step, Training) and entry.state != "done" and entry.hindrance is None:
             begun = ["resume=true"] if ledger.record(entry.step) is not None else []
-            name = f"name={ledger.path(entry.step).name}"
+            name = f"name={ledger.name(entry.step)}"
             yield shlex.join(["mate", "train", *ledger.words(entry.step), name, *begun])
 
 

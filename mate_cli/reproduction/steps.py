@@ -69,7 +69,7 @@ class Training(Chain, Step):
 
     def words(self, ledger: Ledger, again: bool) -> list[str]:
         run = ledger.record(self)
-        existing = [] if run is None else [f"name={run.path.name}", "overwrite=true" if again else "resume=true"]
+        existing = [] if run is None else [f"name={ledger.name(self)}", "overwrite=true" if again else "resume=true"]
         return ["train", *ledger.words(self), *existing]
 
     def hindrance(self, ledger: Ledger) -> str | None:

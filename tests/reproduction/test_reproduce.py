@@ -18,13 +18,14 @@ from mate_cli.reproduction.experiment import Experiment, read_experiment
 from mate_cli.reproduction.latex import latex_table
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
+from mate_cli.reproduction.plan import commands as shell_commands
 from mate_cli.reproduction.plan import plan, wanted_steps
 from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_grid, outcome_markdown
 from mate_cli.reproduction.steps import Training
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import write_json
-from tests.reproduction.fake_mate import WEIGHTS, FakeMate
+from tests.reproduction.fake_mate import WEIGHTS, FakeMate, result_of
 
 MATE = "train mlm mate"
 SELECTOR = "train mlm mate > hybridqa mate"
@@ -129,6 +130,20 @@ def test_an_unfinished_run_is_gone_on_with_and_a_finished_one_runs_again_when_as
     assert [own[-1] for own in again.seen] == ["overwrite=true"]
     assert failures[f"{MATE}, seed 0"].startswith("the disk is full (exit code 1")
     assert failures[f"{SELECTOR}, seed 0"] == f"skipped, because it needs: {MATE}, seed 0"
+
+
+def test_a_run_with_a_name_of_several_parts_is_gone_on_with(config: ReproduceConfig) -> None:
+    reproduced(config, FakeMate())
+    (run,) = Path(config.paths.runs, "hybridqa").iterdir()
+    moved = Path(shutil.move(run, run.parent / "exp" / "one"))
+    RunFolder(moved).set_status("interrupted")
+    ledger, steps = ledger_of(config), wanted_steps([experiment("table6")], config)
+    (line,) = shell_commands(plan(steps, ledger), ledger)
+    assert line.endswith(" name=exp/one resume=true")
+    mate = FakeMate()
+    reproduced(config, mate)
+    assert [own[-2:] for own in mate.seen] == [["name=exp/one", "resume=true"]]
+    assert result_of(moved)["state"] == "done"
 
 
 def test_a_failure_costs_only_what_needs_it(config: ReproduceConfig) -> None:
