@@ -134,7 +134,7 @@ class Ledger:
         return [*words, *self._further]
 
     def training_config(self, training: Chain) -> TrainConfig:
-        """Return the configuration of a training, without the path of its parent."""
+        """Return the configuration of a training, without the path of its parent; its task may lack the schedule."""
         start = list(self.backbone_words) if training.parent is None else ["backbone=run", "backbone.path=PARENT"]
         config = _composed((*training.of.split(), *start, *self._further))
         schedule = f"{self.config.schedule}_{config.model.name}"  # of one model, such as mlm's paper_linformer
@@ -144,7 +144,8 @@ class Ledger:
         task, mixed = config.task, config.task.mixed
         if mixed.format is not None:
             task = replace(task, mixed=replace(mixed, data_dir=self.data_dir(data_key(mixed.format))))
-        return settle_schedule(replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir, task=task))
+        chosen = replace(config, seed=training.seed, schedule=schedule, data_dir=data_dir, task=task)
+        return settle_schedule(chosen) if schedule in task.schedules else chosen
 
     def sized_config(self, training: Chain) -> TrainConfig:
         """Return the configuration of a training with the backbone of its chain's first one, the encoder of all."""

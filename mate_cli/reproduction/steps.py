@@ -74,6 +74,8 @@ class Training(Chain, Step):
 
     def hindrance(self, ledger: Ledger) -> str | None:
         config = ledger.training_config(self)
+        if config.schedule not in config.task.schedules:
+            return f"task={config.task.name} has no schedule={config.schedule}"
         mixed = config.task.mixed
         for data_format, folder in ((config.task.format, config.data_dir), (mixed.format, mixed.data_dir)):
             if data_format is not None and folder is None:

@@ -223,6 +223,18 @@ def test_rows_whose_data_is_not_named_are_left_out(config: ReproduceConfig) -> N
     assert (mate.seen, failures, found.rows[0].cells["Hits@1"].by_seed) == ([], {}, {})
 
 
+@pytest.mark.parametrize("words", [None, "lr=0.5"])
+@pytest.mark.parametrize("what", ["table6", "stages"])
+def test_rows_whose_task_lacks_the_schedule_are_left_out(config: ReproduceConfig, what: str, words: str | None) -> None:
+    bare = replace(config, what=what, only=None, schedule="released", words=words)
+    planned = plan(wanted_steps([experiment(what)], bare), ledger_of(bare))
+    lacking = {"task=mlm has no schedule=released", "task=hybridqa_reader has no schedule=released"}
+    assert {own.hindrance for own in planned} <= lacking
+    mate = FakeMate()
+    found, failures = reproduced(bare, mate)
+    assert (mate.seen, failures, found.rows[0].cells.popitem()[1].by_seed) == ([], {}, {})
+
+
 def test_the_test_split_is_that_of_the_run_with_the_median_dev_score(config: ReproduceConfig) -> None:
     """Dev 50, 90 and 70: seed 2 has the median, and alone answers the test questions."""
     mate, config = FakeMate(), replace(config, what="table5", only="PointR + MATE", seeds=3)
