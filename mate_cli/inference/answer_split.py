@@ -34,6 +34,7 @@ class Answers:
         cells: question id -> the cells read, in the selector's order.
         numbers: name -> number of cells to choose from, None for all; the last entry is the requested one.
         fit: the fit of the weight, if it was fitted on these questions.
+        limit: how many questions were drawn of the split; None: it is whole.
     """
 
     examples: tuple[Example, ...]
@@ -42,6 +43,7 @@ class Answers:
     numbers: dict[str, int | None]
     weight: float
     fit: WeightFit | None = None
+    limit: int | None = None
 
     def predictions(self, name: str) -> dict[str, str]:
         """Question id -> answer, for every question of ``gold``; "" if no cell was read."""
@@ -76,10 +78,10 @@ def answer_split(config: EvaluateConfig, pipeline: Pipeline, weight: float | Non
     else:
         numbers = {f"top {k}": k for k in sorted({*(k for k in KS if k < config.top), config.top})}
     if weight is not None:
-        return Answers(examples, gold, cells, numbers, weight)
+        return Answers(examples, gold, cells, numbers, weight, limit=config.limit)
     answered = {name: question.answers for name, question in gold.items() if question.answers is not None}
     fit = fit_weight([cells.get(name, ()) for name in answered], list(answered.values()))
-    return Answers(examples, gold, cells, numbers, fit.weight, fit)
+    return Answers(examples, gold, cells, numbers, fit.weight, fit, config.limit)
 
 
 def known_weight(config: EvaluateConfig, pipeline: Pipeline, folder: RunFolder) -> float | None:

@@ -23,9 +23,13 @@ _MEASURES = {"exact": "EM", "f1": "F1"}
 
 
 def write_answers(folder: RunFolder, split: str, answers: Answers) -> dict[str, Any]:
-    """Write submission, records, scores and a weight fitted here to a folder; return ``answers_record``."""
+    """Write submission, records, scores and a weight fitted here to a folder.
+
+    Returns:
+        ``answers_record`` with the ``limit`` of the questions, null for a whole split.
+    """
     predictions = answers.predictions(list(answers.numbers)[-1])
-    record = answers_record(answers)
+    record = {**answers_record(answers), "limit": answers.limit}
     write_text(folder.path / f"predictions-{split}.json", submission_text(predictions))
     write_json_lines(folder.path / f"records-{split}.jsonl", question_records(answers))
     folder.write_metrics(split, record)

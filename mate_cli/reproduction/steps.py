@@ -127,11 +127,17 @@ class Answering(Step):
         for file in sorted((ledger.runs / "pointr").glob("*/pipeline.json")):
             pipeline, metrics = read_record(file), read_record(file.with_name("metrics.json"))
             is_of_these = [pipeline.get(f"{name}_weights") for name in ("selector", "reader")] == hashes
-            command = read_record(file.with_name("environment.json")).get("command", [])
-            is_limited = any(str(word).startswith("limit=") for word in command)
-            if is_of_these and self.split in metrics and not is_limited:
+            if is_of_these and self.split in metrics and not self._is_limited(file.parent, metrics):
                 return metrics
         return None
+
+    def _is_limited(self, folder: Path, metrics: Result) -> bool:
+        """Say whether the answers to the split are to some of its questions."""
+        scores = metrics[self.split]
+        if "limit" in scores:
+            return scores["limit"] is not None
+        command = read_record(folder / "environment.json").get("command", [])  # the latest, in older records
+        return any(str(word).startswith("limit=") for word in command)
 
     def words(self, ledger: Ledger, again: bool) -> list[str]:
         stages = self._stages(ledger)

@@ -67,6 +67,7 @@ def test_scores_and_submission_are_those_of_the_records(mate: Mate, stages: tupl
     )
     assert submission == [{"question_id": record["id"], "pred": record["prediction"]} for record in records]
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())["dev"]
+    assert metrics["limit"] is None
     assert list(metrics["scores"]) == ["top 1", "top 3"]
     for name, number in (("top 1", 1), ("top 3", 3)):
         for group, subset in (("In-Table", "table"), ("In-Passage", "passage"), ("Total", "")):
@@ -96,7 +97,7 @@ def test_a_weight_is_fitted_on_training_questions_and_kept(
     assert mate(*words) == 0
     metrics = json.loads((folder / "metrics.json").read_text())
     assert metrics["dev"]["weight"] == weight["value"]
-    assert metrics["dev"]["questions"] == 20
+    assert metrics["dev"]["questions"] == metrics["dev"]["limit"] == metrics["train"]["limit"] == 20
     assert metrics["weight"] == weight
 
 

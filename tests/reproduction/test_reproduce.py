@@ -260,6 +260,18 @@ def test_answers_to_a_part_of_a_split_do_not_count(config: ReproduceConfig) -> N
     assert outcome(experiment("stages"), ledger_of(stages)).rows[0].cells["share"].by_seed == {}
 
 
+@pytest.mark.parametrize(("limit", "command", "counted"), [(5, ["mate"], {}), (None, ["mate", "limit=5"], {0: 50})])
+def test_answers_are_whole_or_not_by_their_own_limit_not_that_of_the_latest_command(
+    config: ReproduceConfig, limit: int | None, command: list[str], counted: dict[int, float]
+) -> None:
+    stages = replace(config, what="stages", only="both, exact match")
+    reproduced(stages, FakeMate())
+    (folder,) = (RunFolder(path) for path in Path(config.paths.runs, "pointr").iterdir())
+    folder.write_metrics("dev", read_record(folder.metrics_file)["dev"] | {"limit": limit})
+    write_json(folder.environment_file, {"command": command})
+    assert outcome(experiment("stages"), ledger_of(stages)).rows[0].cells["share"].by_seed == counted
+
+
 def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) -> None:
     reproduced(config, FakeMate())
     (run,) = Path(config.paths.runs, "hybridqa").iterdir()
