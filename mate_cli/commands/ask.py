@@ -13,7 +13,7 @@ from rich.console import Console
 from mate_cli.config.inference import AskConfig
 from mate_cli.inference.stages import open_asked
 from mate_cli.system.distribution import STATEMENTS, released_model
-from mate_cli.system.errors import Mistakes, UserError
+from mate_cli.system.errors import Mistakes, Preempted, UserError
 from mate_cli.system.importing import without_collection
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_csv import CsvFormat
@@ -102,6 +102,8 @@ def _converse(answering: Session, judging: Callable[[], Session], console: Conso
                     console.print(f"warning: {warning}", markup=False, style="yellow")
         except UserError as error:
             console.print(f"error: {error}", markup=False, style="red")
+        except Preempted:  # which asks the command to end, and Ctrl-C the answer
+            raise
         except KeyboardInterrupt:
             console.print("stopped")
 
@@ -123,6 +125,8 @@ def _line(console: Console) -> str | None:
     """Return the next line without blanks around it; None at the end, and at Ctrl-C."""
     try:
         return input(_PROMPT if sys.stdin.isatty() else "").strip()
+    except Preempted:
+        raise
     except (EOFError, KeyboardInterrupt):
         console.print()
         return None

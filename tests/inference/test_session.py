@@ -16,7 +16,7 @@ from mate_cli.inference.predictor import Answerer
 from mate_cli.inference.session import Session
 from mate_cli.models.observed import attention_layers
 from mate_cli.runs.folder import RunFolder, load_run_config
-from mate_cli.system.errors import UserError
+from mate_cli.system.errors import TRY_AGAIN, Preempted, UserError
 from mate_cli.tables.user_table import read_table
 from tests.tables.releases import write_sqa
 from tests.training.conftest import TINY, train_once
@@ -92,6 +92,26 @@ def test_a_question_that_does_not_fit_is_a_line(ask, selector):
     printed = ask(selector, WHO, " ".join(["long"] * 200), WHO, words=("max_tokens=64",))
     assert "error: table" in printed
     assert printed.count("answer: ") == 2
+
+
+@pytest.mark.parametrize("place", ["answer", "input"])
+def test_ctrl_c_ends_an_answer_and_sigterm_the_command(place, ask, mate, selector, monkeypatch, capsys):
+    raised = [KeyboardInterrupt, Preempted]
+
+    def stopped(*_):
+        raise raised.pop(0)
+
+    if place == "answer":
+        monkeypatch.setattr(Session, "ask", stopped)
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{WHO}\n" * 3))
+    else:
+        raised.pop(0)
+        monkeypatch.setattr("builtins.input", stopped)
+    assert mate("ask", "towns.csv", f"run={selector}", "hardware=cpu") == TRY_AGAIN
+    said = capsys.readouterr()
+    assert said.out.count("stopped\n") == (place == "answer")
+    assert said.err.startswith("stopped by SIGTERM")
+    assert raised == []
 
 
 def test_there_is_nothing_to_follow_up_on_at_first(ask, conversing):
