@@ -162,8 +162,9 @@ class Answerer(Predictor):
             assert self.kind.answering is not None
             cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
-        (record,) = self.records([example], top)
-        return record
+        record = self._record(example, self.answer(example), top)
+        (encoded,) = encode([example], self.tokenizer, self.options)
+        return record | self._unread(example, encoded)
 
     def records(self, examples: Sequence[Example], top: int) -> list[dict[str, Any]]:
         """As ``record``, of several questions, none of which follows up on another.
