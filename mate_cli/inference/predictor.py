@@ -130,9 +130,17 @@ class Answerer(Predictor):
         Raises:
             UserError: the table does not fit, even with one word in each cell.
         """
-        (encoded,) = encode([example], self.tokenizer, self.options)
-        if isinstance(encoded.outcome, TooLarge):
-            raise UserError(self._too_large(encoded.outcome, encoded.full_length))
+        (encoded,) = self._encoded([example])
+        return self._predicted(example, encoded)
+
+    def _encoded(self, examples: Sequence[Example]) -> list[Encoded]:
+        encoded = encode(examples, self.tokenizer, self.options)
+        for one in encoded:
+            if isinstance(one.outcome, TooLarge):
+                raise UserError(self._too_large(one.outcome, one.full_length))
+        return encoded
+
+    def _predicted(self, example: Example, encoded: Encoded) -> Prediction:
         (prediction,) = self.predict([self.collator([row_of(example, encoded)])])
         return prediction
 
@@ -162,9 +170,8 @@ class Answerer(Predictor):
             assert self.kind.answering is not None
             cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
-        record = self._record(example, self.answer(example), top)
-        (encoded,) = encode([example], self.tokenizer, self.options)
-        return record | self._unread(example, encoded)
+        (encoded,) = self._encoded([example])
+        return self._record(example, encoded, self._predicted(example, encoded), top)
 
     def records(self, examples: Sequence[Example], top: int) -> list[dict[str, Any]]:
         """As ``record``, of several questions, none of which follows up on another.
@@ -173,15 +180,11 @@ class Answerer(Predictor):
             UserError: a table does not fit.
         """
         asked = [replace(example, id=str(number)) for number, example in enumerate(examples)]
-        encoded = list(encode(asked, self.tokenizer, self.options))
-        for one in encoded:
-            if isinstance(one.outcome, TooLarge):
-                raise UserError(self._too_large(one.outcome, one.full_length))
+        encoded = self._encoded(asked)
         rows, size = [row_of(*pair) for pair in zip(asked, encoded, strict=True)], self.hardware.prediction_batch
         batches = (self.collator(rows[start : start + size]) for start in range(0, len(rows), size))
         predictions = self.predict(batches)
-        answers = zip(asked, encoded, predictions, strict=True)
-        return [self._record(one, prediction, top) | self._unread(one, cut) for one, cut, prediction in answers]
+        return [self._record(*answered, top) for answered in zip(asked, encoded, predictions, strict=True)]
 
     def _unread(self, example: Example, encoded: Encoded) -> dict[str, str]:
         if not encoded.pruned:
@@ -192,10 +195,10 @@ class Answerer(Predictor):
             "raise max_tokens, or ask about fewer columns or rows"
         }
 
-    def _record(self, example: Example, prediction: Prediction, top: int) -> dict[str, Any]:
+    def _record(self, example: Example, encoded: Encoded, prediction: Prediction, top: int) -> dict[str, Any]:
         assert self.kind.answering is not None
         answering = self.kind.answering
-        record = answering.record(example.question, example.table, prediction, top)
+        record = answering.record(example.question, example.table, prediction, top) | self._unread(example, encoded)
         if self.calibration is None or answering.confidence is None:
             return record
         (sure,) = self.calibration.probabilities([answering.confidence(prediction)])

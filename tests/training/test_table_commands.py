@@ -148,11 +148,11 @@ def test_a_conversation_goes_on_from_what_was_answered(mate, runs, table, capsys
 
     heard = []
 
-    def answer(self, example):
+    def predicted(self, example, encoded):
         heard.append((example.question, example.previous))
         return TableAnswer("question", ((len(heard) - 1, 0),), (0.9,))
 
-    monkeypatch.setattr(Answerer, "answer", answer)
+    monkeypatch.setattr(Answerer, "_predicted", predicted)
     ask(mate, capsys, runs["sqa"], table, "before=[which towns, how large]")
     assert heard == [("which towns", ()), ("how large", ((0, 0),)), ("how many people?", ((1, 0),))]
 
