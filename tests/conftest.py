@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mate_cli.config.paths import PathsConfig
+from mate_cli.config.task import TaskConfig
 from mate_cli.tables import sample
+from mate_cli.tables.data_folder import data_folder
 from tests.compilers import pytest_collection_modifyitems  # noqa: F401
 from tests.user_errors import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401
 
@@ -18,9 +22,16 @@ settings.load_profile("mate")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def small_sample() -> Iterator[None]:
-    """Trainings of this process generate a fifth of the sample, but in ``tests/analysis`` and ``tests/tables``."""
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cache for all, so that the user's keeps the whole sample.
+
+    Trainings read a fifth of the sample, but in ``tests/analysis`` and ``tests/tables``; it is written at once, for the
+    processes that tests start.
+    """
+    folder = tmp_path_factory.mktemp("cache")
     fifth = partial(sample.write_sample, tables_per_domain={"dev": 2, "test": 2, "train": 10})
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MATE_CACHE", str(folder))
         patch.setattr(sample, "write_sample", fifth)
-        yield
+        data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig(cache=str(folder)))
+        yield folder

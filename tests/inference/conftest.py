@@ -12,11 +12,11 @@ from mate_cli.cli.main import main
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import TaskConfig
 from mate_cli.tables.data_folder import data_folder
-from tests.training.conftest import TINY, cache, mate, mate_process  # noqa: F401
+from tests.training.conftest import TINY, mate, mate_process  # noqa: F401
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:  # noqa: F811
+def data(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """The sample cut to 60 questions a split, the last one blind, as HybridQA's is."""
     sample = data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig(cache=str(cache)))
     folder = shutil.copytree(sample, tmp_path_factory.mktemp("data") / "sample")
@@ -29,7 +29,7 @@ def data(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:  # noqa
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory, cache: Path, data: Path) -> Path:  # noqa: F811
+def runs(tmp_path_factory: pytest.TempPathFactory, cache: Path, data: Path) -> Path:
     """Two steps each of a selector and of a reader; a copy of the selector that sees the table alone."""
     folder = tmp_path_factory.mktemp("pointr")
     with pytest.MonkeyPatch.context() as patch:

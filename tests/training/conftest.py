@@ -5,24 +5,12 @@ import sys
 
 import pytest
 
-from mate_cli.config.paths import PathsConfig
-from mate_cli.config.task import TaskConfig
-from mate_cli.tables.data_folder import data_folder
-
 TINY = ("backbone=tiny", "hardware=cpu", "schedule=smoke", "hardware.precision='32'")
 
 
 def fast(*names, of):
     """Parameters: of the names that a test is for, the others are left to ``make test-slow``."""
     return [pytest.param(name, marks=() if name in names else pytest.mark.slow) for name in of]
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    """One cache for all, with the small sample for the processes that tests start."""
-    folder = tmp_path_factory.mktemp("cache")
-    data_folder(TaskConfig(name="sample", format="sample"), None, PathsConfig(cache=str(folder)))
-    return folder
 
 
 def train_once(tmp_path_factory, cache, *words):
