@@ -8,8 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mate_cli.config.catalogue import reproduce_folder
 from mate_cli.config.plain import to_plain
+from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.reproduction.carry_out import carry_out
+from mate_cli.reproduction.experiment import Experiment, read_experiment
+from mate_cli.reproduction.ledger import Ledger
+from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
+from mate_cli.reproduction.plan import wanted_steps
 from mate_cli.runs.folder import RunFolder
 from mate_cli.runs.place import current_identity, run_path
 from mate_cli.system.files import content_hash, write_json
@@ -104,3 +111,22 @@ def _composed(*words: str) -> TrainConfig:
 
 def result_of(folder: Path) -> Mapping[str, Any]:
     return RunFolder(folder).status()
+
+
+def experiment(name: str) -> Experiment:
+    return read_experiment(reproduce_folder() / f"{name}.yaml")
+
+
+def ledger_of(config: ReproduceConfig) -> Ledger:
+    return Ledger(config, ["backbone=tiny"])
+
+
+def reproduced(
+    config: ReproduceConfig, mate: FakeMate, said: list[str] | None = None
+) -> tuple[Outcome, dict[str, str]]:
+    """All of `mate reproduce` but what it prints; the failures by the title of the step."""
+    ledger, tell = ledger_of(config), (said if said is not None else []).append
+    found = experiment(config.what)
+    failures = carry_out(wanted_steps([found], config), ledger, tell, mate)
+    failures |= carry_out(median_steps([found], ledger), ledger, tell, mate)
+    return outcome(found, ledger), {step.title: reason for step, reason in failures.items()}

@@ -1,9 +1,7 @@
-"""From a table to its runs and back: what is planned, done, gone on with and shown; nothing is trained."""
+"""From a table to its runs and back: what is planned, done and gone on with; nothing is trained."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import shutil
 from dataclasses import replace
@@ -11,43 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.config.catalogue import reproduce_folder
 from mate_cli.config.reproduce import DataConfig, ReproduceConfig
-from mate_cli.reproduction.carry_out import carry_out, raise_failures
-from mate_cli.reproduction.experiment import Experiment, read_experiment
-from mate_cli.reproduction.latex import latex_table
-from mate_cli.reproduction.ledger import Ledger
-from mate_cli.reproduction.outcome import Outcome, median_steps, outcome
+from mate_cli.reproduction.carry_out import raise_failures
+from mate_cli.reproduction.outcome import outcome
 from mate_cli.reproduction.plan import commands as shell_commands
 from mate_cli.reproduction.plan import plan, wanted_steps
-from mate_cli.reproduction.report import caption_of, outcome_csv, outcome_grid, outcome_markdown
 from mate_cli.reproduction.steps import Training
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import write_json
-from tests.reproduction.fake_mate import WEIGHTS, FakeMate, result_of
+from tests.reproduction.fake_mate import WEIGHTS, FakeMate, experiment, ledger_of, reproduced, result_of
 
 MATE = "train mlm mate"
 SELECTOR = "train mlm mate > hybridqa mate"
-
-
-def experiment(name: str) -> Experiment:
-    return read_experiment(reproduce_folder() / f"{name}.yaml")
-
-
-def ledger_of(config: ReproduceConfig) -> Ledger:
-    return Ledger(config, ["backbone=tiny"])
-
-
-def reproduced(
-    config: ReproduceConfig, mate: FakeMate, said: list[str] | None = None
-) -> tuple[Outcome, dict[str, str]]:
-    """All of `mate reproduce` but what it prints; the failures by the title of the step."""
-    ledger, tell = ledger_of(config), (said if said is not None else []).append
-    found = experiment(config.what)
-    failures = carry_out(wanted_steps([found], config), ledger, tell, mate)
-    failures |= carry_out(median_steps([found], ledger), ledger, tell, mate)
-    return outcome(found, ledger), {step.title: reason for step, reason in failures.items()}
 
 
 def commands(mate: FakeMate) -> list[str]:
@@ -270,83 +244,6 @@ def test_answers_are_whole_or_not_by_their_own_limit_not_that_of_the_latest_comm
     folder.write_metrics("dev", read_record(folder.metrics_file)["dev"] | {"limit": limit})
     write_json(folder.environment_file, {"command": command})
     assert outcome(experiment("stages"), ledger_of(stages)).rows[0].cells["share"].by_seed == counted
-
-
-def test_runs_of_two_versions_of_the_code_are_marked(config: ReproduceConfig) -> None:
-    reproduced(config, FakeMate())
-    (run,) = Path(config.paths.runs, "hybridqa").iterdir()
-    file = RunFolder(run).environment_file
-    write_json(file, read_record(file) | {"git": {"commit": "f" * 40, "dirty": False}})
-    ledger = ledger_of(config)
-    found = outcome(experiment("table6"), ledger)
-    assert found.rows[0].is_mixed
-    caption = caption_of(found, ledger)
-    assert caption.startswith("Ours: schedule=laptop, backbone=tiny; medians of n seeds")
-    assert caption_of(found, ledger, in_words=True).startswith("Ours: laptop schedule, Random weights")
-    assert "runs of several versions of the code" in caption
-    assert "ffffffffff" in caption
-    assert "| MATE †" in outcome_markdown(found, caption, [])
-
-
-def test_runs_on_two_processors_or_in_two_precisions_are_marked(config: ReproduceConfig) -> None:
-    reproduced(config, FakeMate())
-    for task, precision in (("mlm", "bf16-mixed"), ("hybridqa", "32-true")):
-        (run,) = Path(config.paths.runs, task).iterdir()
-        folder = RunFolder(run)
-        write_json(
-            Path(run, "status.json"), read_record(Path(run, "status.json")) | {"hardware": {"precision": precision}}
-        )
-        write_json(folder.environment_file, read_record(folder.environment_file) | {"machine": {"cpu": "Some CPU"}})
-    ledger = ledger_of(config)
-    found = outcome(experiment("table6"), ledger)
-    assert found.rows[0].is_mixed
-    marked = "† runs of several precisions or processors: 32-true, Some CPU; bf16-mixed, Some CPU."
-    assert marked in caption_of(found, ledger)
-
-
-@pytest.fixture
-def two_rows(config: ReproduceConfig) -> Outcome:
-    """MATE above TAPAS by 25 and 15 points, TAPAS above SAT by 10."""
-    score = {"mate": 0.75, "tapas": 0.5, "sat": 0.4}
-    three = replace(config, only=None, seeds=2, what="table6")
-    ledger, table = ledger_of(three), experiment("table6")
-    table = replace(table, rows={name: table.rows[name] for name in ("HYBRIDER", "SAT", "TAPAS", "MATE")})
-    mate = FakeMate(score=lambda own: score[own.model.name] + own.seed * (0.1 if own.model.name == "tapas" else 0))
-    carry_out(wanted_steps([table], three), ledger, lambda line: None, mate)
-    return outcome(table, ledger)
-
-
-def test_whether_the_rows_come_in_the_papers_order(two_rows: Outcome) -> None:
-    """Ours 40, 55, 75; the paper's 77.9, 80.1, 80.1: ranks 1 2 3 against 1 2.5 2.5."""
-    own = two_rows.agreement["Hits@1"]
-    assert own.rows == 3
-    assert own.rank_correlation == pytest.approx(3**0.5 / 2)
-    tapas, sat = own.contrasts["TAPAS"], own.contrasts["SAT"]
-    assert (tapas.ours.mean, tapas.theirs, tapas.verdict) == (pytest.approx(20), 0, "open")
-    assert tapas.p == pytest.approx(1 - 4 / 18**0.5)  # 75 and 75 against 50 and 60: t of 4 with two degrees of freedom
-    assert (sat.ours.mean, sat.theirs, sat.runs, sat.verdict) == (pytest.approx(35), pytest.approx(2.2), (2, 2), "open")
-    assert "HYBRIDER" not in own.contrasts
-
-
-def test_markdown_latex_and_csv_tell_the_same(two_rows: Outcome) -> None:
-    caption = "50% & more_of_it"
-    head, *rows = outcome_grid(two_rows)
-    markdown, latex = outcome_markdown(two_rows, caption, []), latex_table(head, rows, caption, "table6")
-    for text, minus in ((markdown, "-"), (latex, "$-$")):
-        assert all(word in text for word in ("TAPAS", "55.0 ±2.5", "80.1", f"{minus}25.1", "HYBRIDER", "68.5"))
-    assert r"\toprule" in latex
-    assert r"50\% \& more\_of\_it" in latex
-    assert latex.count(r"\\") == 1 + len(two_rows.rows) * 3 - 2  # the head, three lines a row, one of HYBRIDER's
-    assert "Hits@1: rank correlation with the paper +0.87 over 3 rows" in markdown
-    lines = list(csv.DictReader(io.StringIO(outcome_csv(two_rows))))
-    assert len(lines) == 4 * 3
-    (tapas,) = [line for line in lines if (line["row"], line["column"]) == ("TAPAS", "Hits@1")]
-    assert (float(tapas["median"]), float(tapas["half_iqr"]), tapas["n"]) == (
-        pytest.approx(55),
-        pytest.approx(2.5),
-        "2",
-    )
-    assert float(tapas["difference"]) == pytest.approx(55 - 80.1)
 
 
 def test_an_unknown_row_is_a_users_mistake(config: ReproduceConfig) -> None:
