@@ -23,6 +23,7 @@ from mate_cli.metrics.cell_selection import KS, example_places
 from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.wtq import gold_values
 from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.runs.other_data import data_mark
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines
 from mate_cli.tables.aggregation import NONE
@@ -177,13 +178,19 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
             f"{path} is a run of task={config.task.name}, a reader; name the folder that mate evaluate selector=... "
             f"reader={path} makes"
         )
-    lines = _lines(path / f"predictions-{split}.jsonl", f"mate evaluate run={path} split={split}")
+    config.paths = paths
+    label = _label(path, "predictions", split, data_mark(stage.folder, config, data_dir))
+    command = f"mate evaluate run={path} split={split}" + (f" data_dir={data_dir}" if data_dir else "")
+    lines = _lines(path / f"predictions-{label}.jsonl", command)
     source = data_source(config.task, split, data_dir or config.data_dir, paths)
     examples = _answered(source)
     scored = RunFolder(path).metrics_file
-    count = json.loads(scored.read_text(encoding="utf-8"))[split]["questions"] if scored.is_file() else None
+    count = json.loads(scored.read_text(encoding="utf-8"))[label]["questions"] if scored.is_file() else None
     if count != len(examples) or not {line["id"] for line in lines} <= {example.id for example in examples}:
-        raise UserError(f"{path} was scored on other questions than {split} has here; name their folder: data_dir=DIR")
+        raise UserError(
+            f"{path} was scored on other questions than {split} has here; name their folder: data_dir=DIR, or score "
+            f"these: {command}"
+        )
     if role == "selector":
         unread: dict[str, Any] = {example.id: {"cells": []} for example in examples}
         return CellOutcomes(path, examples, unread | {line["id"]: _ranked(line) for line in lines}, stage, None)
@@ -201,12 +208,19 @@ def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) 
     selector = None if untrained else open_stage("selector", stages["selector"], paths)
     reader = open_stage("reader", stages["reader"], paths)
     command = f"mate evaluate selector={stages['selector']} reader={stages['reader']} split={split} to={path}"
-    records = {line["id"]: line for line in _lines(path / f"records-{split}.jsonl", command)}
+    label = _label(path, "records", split, data_mark(reader.folder, reader.config, data_dir))
+    records = {line["id"]: line for line in _lines(path / f"records-{label}.jsonl", command)}
     source = data_source(reader.config.task, split, data_dir or reader.config.data_dir, paths)
     examples = tuple(example for example in _answered(source) if example.id in records)
     if len(examples) < len(records):
         raise UserError(f"{path} answers other questions than {split} has here; name their folder: data_dir=DIR")
     return CellOutcomes(path, examples, records, selector, reader)
+
+
+def _label(path: Path, kind: str, split: str, mark: str) -> str:
+    """Return the name that the answers go by: those of other data have its mark, except from earlier versions."""
+    marked = f"{split}{mark}"
+    return marked if any(path.glob(f"{kind}-{marked}.jsonl*")) else split
 
 
 @lru_cache(maxsize=1)  # compared runs share their questions

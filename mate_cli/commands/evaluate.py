@@ -16,6 +16,7 @@ from mate_cli.tables.prediction_files import read_reference, read_submission
 if TYPE_CHECKING:
     from mate_cli.inference.answer_split import Answers
     from mate_cli.inference.evaluate import EvaluatedRun
+    from mate_cli.inference.stages import Stage
 
 
 def run(config: EvaluateConfig) -> None:
@@ -31,6 +32,7 @@ def run(config: EvaluateConfig) -> None:
 
 def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     with without_collection():
+        from mate_cli.inference.stages import Stage
         from mate_cli.inference.trust import check_confidence, unanswered
         from mate_cli.reporting.calibration import unanswered_table
         from mate_cli.reporting.evaluation import record_and_show
@@ -38,16 +40,35 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     asked = _asked_run(config, run, console)
     if config.calibrate is not None or config.unanswerable:
         check_confidence(asked, "unanswerable" if config.unanswerable else "calibrate")
+    part = config.split + _mark(config, Stage(asked.folder, asked.config), console)
+    label = _label(config, part)
     if config.unanswerable:
-        console.print(unanswered_table(config.split, unanswered(asked)))
+        console.print(unanswered_table(label, unanswered(asked, label)))
         return
     evaluation = asked.evaluation()
+    record_and_show(asked.folder, label, evaluation, console)
+    if not config.blank_question:
+        _show_trust(config, asked, part, evaluation.predictions, console)
+
+
+def _label(config: EvaluateConfig, part: str) -> str:
+    """Return the name of scores and predictions: the part of the data, then what else differs from the training."""
     held_out = "held_out" if config.calibrate is not None and config.split == "train" else None
     marks = (held_out, "unseen" if config.seen else None, "blank" if config.blank_question else None)
-    parts = (config.split, config.max_tokens, config.expansion, *marks)
-    record_and_show(asked.folder, "-".join(str(part) for part in parts if part), evaluation, console)
-    if not config.blank_question:
-        _show_trust(config, asked, evaluation.predictions, console)
+    return "-".join(str(word) for word in (part, config.max_tokens, config.expansion, *marks) if word)
+
+
+def _mark(config: EvaluateConfig, trained: Stage, console: Console) -> str:
+    """Return the mark of other data than that of the training (``runs.other_data``), and say that there is one."""
+    from mate_cli.runs.other_data import data_mark
+
+    mark = data_mark(trained.folder, trained.config, config.data_dir)
+    if mark:
+        console.print(
+            f"by its content this is not the data of the training: scores and files go by {config.split}{mark}",
+            highlight=False,
+        )
+    return mark
 
 
 def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedRun:
@@ -69,23 +90,29 @@ def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedR
     return EvaluatedRun(folder, trained, config.hardware, config.split, data, config.blank_question, console, part)
 
 
-def _show_trust(config: EvaluateConfig, run: EvaluatedRun, predictions: Mapping[str, Any], console: Console) -> None:
-    """Fit a calibration on the predictions, or measure that of the run, if it has one."""
+def _show_trust(
+    config: EvaluateConfig, run: EvaluatedRun, part: str, predictions: Mapping[str, Any], console: Console
+) -> None:
+    """Fit a calibration on the predictions, or measure that of the run, if it has one.
+
+    Args:
+        part: the split, with the mark of other data.
+    """
     from mate_cli.inference.calibration import calibration_of
     from mate_cli.inference.trust import calibrated, has_confidence, measured
     from mate_cli.reporting.calibration import calibration_table, cells_line, measured_line, threshold_line
 
     if config.calibrate is not None:
         names = [Path(path).resolve().name for path in config.seen or ()]
-        calibration = calibrated(run, predictions, config.calibrate, names)
+        calibration = calibrated(run, part, predictions, config.calibrate, names)
         console.print(calibration_table(calibration))
         if run.config.task.traits.asked == "question":
             console.print(cells_line(calibration), highlight=False)
         console.print(threshold_line(calibration), highlight=False)
     elif has_confidence(run):
         known, remarks = calibration_of(run.folder)
-        is_other = known is not None and known.measures["split"] != config.split
-        measures = measured(run, predictions, known) if known is not None and is_other else {}
+        is_other = known is not None and known.measures["split"] != part
+        measures = measured(run, _label(config, part), predictions, known) if known is not None and is_other else {}
         for line in [*remarks, *([measured_line(measures)] if measures else [])]:
             console.print(line, highlight=False, markup=False)
 
@@ -96,28 +123,29 @@ def _score_pipeline(config: EvaluateConfig, selector: str, reader: str, console:
 
     pipeline = open_pipeline(selector, reader, config.paths)
     folder = RunFolder(Path(config.to or Path(config.paths.runs, "pointr", pipeline.name)))
-    weight = known_weight(config, pipeline, folder)
+    mark = _mark(config, pipeline.reader, console)
+    weight = known_weight(config, folder, mark)
     with results_folder(folder, pipeline):
         answers = answer_split(config, pipeline, weight, console)
-        _report_answers(folder, config.split, answers, pipeline.reader.config.task.format, console)
+        _report_answers(folder, config.split, mark, answers, pipeline.reader.config.task.format, console)
 
 
-def _report_answers(folder: RunFolder, split: str, answers: Answers, data: str, console: Console) -> None:
+def _report_answers(folder: RunFolder, split: str, mark: str, answers: Answers, data: str, console: Console) -> None:
     """Keep submission, records and scores in the folder, and show the scores."""
     from mate_cli.reporting.pointr import answers_table, summary_lines, write_answers
     from mate_cli.reporting.published import HYBRIDQA
 
-    record = write_answers(folder, split, answers)
+    record, label = write_answers(folder, split, mark, answers), f"{split}{mark}"
     if answers.fit is not None:
         console.print(f"weight {answers.weight:g} of the reader answers most of these; kept for the other splits")
     if record["questions"]:
         published = HYBRIDQA if data == "hybridqa" else ()
-        console.print(answers_table(f"{split}, {record['questions']} questions", record["scores"], split, published))
+        console.print(answers_table(f"{label}, {record['questions']} questions", record["scores"], label, published))
         for line in summary_lines(record):
             console.print(line, highlight=False)
     else:
-        console.print(f"{split} is blind: answers written, nothing to score")
-    console.print(f"submission file: {folder.path}/predictions-{split}.json", highlight=False, markup=False)
+        console.print(f"{label} is blind: answers written, nothing to score")
+    console.print(f"submission file: {folder.path}/predictions-{label}.json", highlight=False, markup=False)
 
 
 def _score_file(predictions: str, reference: str, console: Console) -> None:

@@ -84,8 +84,11 @@ def answer_split(config: EvaluateConfig, pipeline: Pipeline, weight: float | Non
     return Answers(examples, gold, cells, numbers, fit.weight, fit, config.limit)
 
 
-def known_weight(config: EvaluateConfig, pipeline: Pipeline, folder: RunFolder) -> float | None:
+def known_weight(config: EvaluateConfig, folder: RunFolder, mark: str) -> float | None:
     """The weight given or fitted before; None if it is to be fitted now, on ``train``.
+
+    Args:
+        mark: of the data (``runs.other_data``); where none was fitted on other data, that of the stages' own counts.
 
     Raises:
         UserError: a weight is needed, and neither given nor fitted.
@@ -94,7 +97,8 @@ def known_weight(config: EvaluateConfig, pipeline: Pipeline, folder: RunFolder) 
         return 1.0 if config.weight is None else config.weight
     if config.split == "train":
         return None
-    stored = read_record(folder.metrics_file).get("weight")
+    known = read_record(folder.metrics_file)
+    stored = known.get(f"weight{mark}", known.get("weight"))
     if stored is None:
         raise UserError(
             f"top={config.top} needs a weight, and {folder.path} has none: give weight=1.0, or fit it on training data "

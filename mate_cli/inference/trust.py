@@ -92,11 +92,12 @@ def held_out_tables(folder: RunFolder, trained: TrainConfig, whole: DataSource) 
 
 
 def calibrated(
-    run: EvaluatedRun, predictions: Mapping[str, Any], accuracy: float, seen: Sequence[str] = ()
+    run: EvaluatedRun, split: str, predictions: Mapping[str, Any], accuracy: float, seen: Sequence[str] = ()
 ) -> Calibration:
     """Fit the calibration of a run on these predictions, and write it to the run's folder.
 
     Args:
+        split: where the questions are from, with the mark of other data (``runs.other_data``).
         seen: names of other data whose training tables were left out, for the record.
 
     Raises:
@@ -104,15 +105,17 @@ def calibrated(
     """
     answers = judged(run, predictions)
     calibration = fit_calibration(
-        run.folder, answers.confidences, answers.right, answers.tables, accuracy, run.split, answers.cells
+        run.folder, answers.confidences, answers.right, answers.tables, accuracy, split, answers.cells
     )
     calibration = replace(calibration, measures={**calibration.measures, "seen": list(seen)})
     calibration.write(run.folder.calibration_file)
     return calibration
 
 
-def measured(run: EvaluatedRun, predictions: Mapping[str, Any], calibration: Calibration) -> Measures:
+def measured(run: EvaluatedRun, label: str, predictions: Mapping[str, Any], calibration: Calibration) -> Measures:
     """Measure a calibration on predictions for other questions than those of its fit, and note it in its file.
+
+    The note goes by the label of the evaluation, as its scores do.
 
     The measures are ``calibration_error`` without and with the calibration and, with the threshold, the share of
     questions with an answer (``coverage``) and the share of these that are right, with its 95% interval.
@@ -131,12 +134,14 @@ def measured(run: EvaluatedRun, predictions: Mapping[str, Any], calibration: Cal
         point = answered(sure, answers.right, calibration.threshold)
         given = answers.right[sure >= calibration.threshold]
         measures |= {"coverage": point.coverage, "accuracy": asdict(mean_interval(given)) if len(given) else None}
-    calibration.measured(run.split, measures).write(run.folder.calibration_file)
+    calibration.measured(label, measures).write(run.folder.calibration_file)
     return measures
 
 
-def unanswered(run: EvaluatedRun) -> Measures:
+def unanswered(run: EvaluatedRun, label: str) -> Measures:
     """Ask each question that cells answer about its table with and without the rows of the answer.
+
+    The measures go to the calibration's file, by the label of the evaluation.
 
     Returns:
         the number of ``questions``, and the share of them that gets no answer at the threshold: with the rows
@@ -161,7 +166,7 @@ def unanswered(run: EvaluatedRun) -> Measures:
         "removed": asdict(mean_interval([removed[name] for name in names])),
         "by_kind": by_kind,
     }
-    calibration.measured(f"{run.split} without answers", measures).write(run.folder.calibration_file)
+    calibration.measured(f"{label} without answers", measures).write(run.folder.calibration_file)
     return measures
 
 

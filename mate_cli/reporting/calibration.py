@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table as RichTable
 
+from mate_cli.config.task import EXPANSIONS
 from mate_cli.inference.calibration import Calibration
 from mate_cli.metrics.calibration import Answered
 from mate_cli.reporting.templates import render
+
+_LABEL = re.compile(rf"(\w+)(-data-\w+)?(?:-(\d+))?(?:-({'|'.join(EXPANSIONS)}))?(-unseen)?")
 
 
 def calibration_table(calibration: Calibration) -> RichTable:
@@ -78,7 +82,19 @@ def calibration_card(calibration: Calibration) -> str:
         kept=kept,
         measured=calibration.measures.get("measured", {}),
         share=_share,
+        words=lambda label: _words(label, calibration.measures["seen"]),
     )
+
+
+def _words(label: str, seen: Sequence[str]) -> str:
+    """The words of ``mate evaluate`` behind the label of an evaluation (``mate_cli.commands.evaluate``)."""
+    parts = _LABEL.fullmatch(label)
+    if parts is None:
+        return f"split={label}"
+    split, data, tokens, expansion, unseen = parts.groups()
+    others = {"max_tokens": tokens, "expansion": expansion, "data_dir": data and "DATA"}
+    others["seen"] = f"[{','.join(seen)}]" if unseen and seen else None
+    return " ".join(f"{name}={value}" for name, value in {"split": split, **others}.items() if value)
 
 
 def _share(interval: Mapping[str, float]) -> str:

@@ -22,20 +22,23 @@ from mate_cli.tasks.pointr import choose
 _MEASURES = {"exact": "EM", "f1": "F1"}
 
 
-def write_answers(folder: RunFolder, split: str, answers: Answers) -> dict[str, Any]:
+def write_answers(folder: RunFolder, split: str, mark: str, answers: Answers) -> dict[str, Any]:
     """Write submission, records, scores and a weight fitted here to a folder.
+
+    Args:
+        mark: of the data, which their names get too (``runs.other_data``).
 
     Returns:
         ``answers_record`` with the ``limit`` of the questions, null for a whole split.
     """
     predictions = answers.predictions(list(answers.numbers)[-1])
     record = {**answers_record(answers), "limit": answers.limit}
-    write_text(folder.path / f"predictions-{split}.json", submission_text(predictions))
-    write_json_lines(folder.path / f"records-{split}.jsonl", question_records(answers))
-    folder.write_metrics(split, record)
+    write_text(folder.path / f"predictions-{split}{mark}.json", submission_text(predictions))
+    write_json_lines(folder.path / f"records-{split}{mark}.jsonl", question_records(answers))
+    folder.write_metrics(f"{split}{mark}", record)
     if answers.fit is not None:
         exact = {f"{weight:g}": share for weight, share in answers.fit.exact.items()}
-        folder.write_metrics("weight", {"value": answers.weight, "questions": len(answers.gold), "exact": exact})
+        folder.write_metrics(f"weight{mark}", {"value": answers.weight, "questions": len(answers.gold), "exact": exact})
     return record
 
 

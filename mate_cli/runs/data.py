@@ -22,9 +22,9 @@ _MANIFEST, _SHARDS = "manifest.json", "shard-*.arrow"
 def data_hash(config: TrainConfig) -> str | None:
     """Return the hash of the data that a configuration names, with mixed examples and history; see ``folder_hash``."""
     task = config.task
-    parts = [_data_hash(task, config.data_dir, config.paths)]
+    parts = [task_data_hash(task, config.data_dir, config.paths)]
     if task.mixed.format is not None:
-        parts.append(_data_hash(mixed_task(task), task.mixed.data_dir, config.paths))
+        parts.append(task_data_hash(mixed_task(task), task.mixed.data_dir, config.paths))
     if task.qa.history is not None:
         parts.append(content_hash([Path(task.qa.history).expanduser()]))
     known = [part for part in parts if part is not None]
@@ -33,7 +33,8 @@ def data_hash(config: TrainConfig) -> str | None:
     return known[0] if len(known) == 1 else hashlib.sha1(" ".join(known).encode()).hexdigest()
 
 
-def _data_hash(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> str | None:
+def task_data_hash(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> str | None:
+    """Return ``folder_hash`` of the folder of a task's data, alone; None also where there is no folder."""
     if task.format != "corpus":
         try:
             data_dir = str(data_folder(task, data_dir, paths))

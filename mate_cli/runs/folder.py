@@ -8,7 +8,7 @@
     metrics.csv        the learning curves
     metrics.json       the final scores, with those of the baselines
     calibration.json   from the model's probabilities to shares of right answers, after ``mate evaluate calibrate=...``
-    predictions-*.jsonl  one prediction for each question of a split
+    predictions-*.jsonl  one prediction for each question of a split; of other data by its mark (``runs.other_data``)
     last.ckpt          the trainer state, to resume from
     not-finite/        the step at which the loss or gradient was not finite, if any
     .lock              held by the process that trains

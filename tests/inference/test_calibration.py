@@ -24,7 +24,7 @@ from mate_cli.inference.trust import check_confidence
 from mate_cli.metrics.confidence import Confidence
 from mate_cli.notebook import load_run
 from mate_cli.reporting.answer import answer_line
-from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
 from mate_cli.tasks.table_qa import TableAnswer
 from tests.tables.releases import write, write_sqa
@@ -164,6 +164,41 @@ def test_it_is_measured_on_other_questions_and_without_answers(mate, run, capsys
     measured = json.loads((run / "calibration.json").read_text())["measures"]["measured"]
     assert measured["train"]["error"] < measured["train"]["error_before"]
     assert measured["dev without answers"]["whole"]["mean"] == pytest.approx(2 / 6)
+
+
+def test_evaluations_of_other_data_and_lengths_leave_those_of_its_own(mate, run, data, tmp_path, capsys):
+    moved, other = (shutil.copytree(data, tmp_path / name) for name in ("moved", "other"))
+    (other / "dev.csv").write_text("".join((data / "dev.csv").read_text().splitlines(keepends=True)[:13]))
+    assert mate("evaluate", f"run={run}", "split=train", "hardware=cpu", f"data_dir={moved}") == 0
+    own = {path.name: path.read_bytes() for path in run.glob("predictions-*.jsonl")}
+    metrics, kept = (read_record(run / f"{name}.json") for name in ("metrics", "calibration"))
+    assert (own.keys(), metrics.keys()) == ({"predictions-dev.jsonl", "predictions-train.jsonl"}, {"dev", "train"})
+    capsys.readouterr()
+    for words in ((), ("split=train",), ("unanswerable=true",)):
+        assert mate("evaluate", f"run={run}", f"data_dir={other}", *words, "hardware=cpu") == 0
+    assert mate("evaluate", f"run={run}", "split=train", "max_tokens=64", "hardware=cpu") == 0
+    label = next(path for path in run.glob("predictions-dev-data-*.jsonl")).stem.removeprefix("predictions-")
+    assert f"not the data of the training: scores and files go by {label}" in capsys.readouterr().out
+    assert {name: (run / name).read_bytes() for name in own} == own
+    after = read_record(run / "metrics.json")
+    assert {name: after[name] for name in metrics} == metrics
+    assert after[label]["questions"] == 12
+    again = read_record(run / "calibration.json")["measures"]["measured"]
+    assert again["train"] == kept["measures"]["measured"]["train"]
+    train = label.replace("dev", "train", 1)
+    assert again.keys() == {"train", "train-64", label, train, f"{label} without answers"}
+    assert mate("export", f"run={run}", "to=exported") == 0
+    card = Path("exported/README.md").read_text()
+    for words in ("split=dev data_dir=DATA", "split=dev data_dir=DATA unanswerable=true", "split=train max_tokens=64"):
+        assert f"`mate evaluate run=RUN {words}`" in card
+
+
+def test_a_model_without_a_record_of_its_data_is_scored_under_the_split(mate, run, data, tmp_path):
+    (run / "environment.json").unlink()
+    other = shutil.copytree(data, tmp_path / "other")
+    (other / "train.csv").unlink()
+    assert mate("evaluate", f"run={run}", "split=dev", f"data_dir={other}", "hardware=cpu") == 0
+    assert not list(run.glob("*-data-*"))
 
 
 def test_an_export_takes_its_calibration_along(mate, run, capsys, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mate_cli.analysis.outcomes import open_outcomes
+from mate_cli.config.paths import PathsConfig
 from mate_cli.encoding.source import DataSource, DrawnSource
 from mate_cli.metrics.baselines import tfidf_cell_ranking
 from mate_cli.metrics.hybridqa import exact_match, f1
+from mate_cli.runs.folder import read_record
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.reading import reading_text
 from mate_cli.tables.table import Example
@@ -99,6 +103,30 @@ def test_a_weight_is_fitted_on_training_questions_and_kept(
     assert metrics["dev"]["weight"] == weight["value"]
     assert metrics["dev"]["questions"] == metrics["dev"]["limit"] == metrics["train"]["limit"] == 20
     assert metrics["weight"] == weight
+
+
+def test_answers_to_other_data_leave_those_to_the_stages_own(
+    mate: Mate, data: Path, stages: tuple[str, str], tmp_path: Path
+) -> None:
+    other = shutil.copytree(data, tmp_path / "other")
+    for file in (other / "released_data").glob("dev*"):
+        file.write_text(json.dumps(json.loads(file.read_text())[:12]))
+    words = ("evaluate", *stages, "top=3", "to=out", "hardware=cpu")
+    for split in ("train", "dev"):
+        assert mate(*words, f"split={split}", "limit=20") == 0
+    own = {path.name: path.read_bytes() for path in Path("out").glob("*-*.json*")}
+    metrics = read_record(Path("out", "metrics.json"))
+    assert mate(*words, f"data_dir={other}") == 0
+    (file,) = Path("out").glob("records-dev-data-*.jsonl")
+    mark = file.stem.removeprefix("records-dev")
+    assert len(_records(Path("out"), f"dev{mark}")) == 12
+    assert mate(*words, "split=train", "limit=15", f"data_dir={other}") == 0
+    assert {name: Path("out", name).read_bytes() for name in own} == own
+    after = read_record(Path("out", "metrics.json"))
+    assert {name: after[name] for name in metrics} == metrics
+    assert after.keys() - metrics.keys() == {f"dev{mark}", f"train{mark}", f"weight{mark}"}
+    opened = [open_outcomes("out", "dev", folder, PathsConfig()) for folder in (None, str(other))]
+    assert [len(outcomes.examples) for outcomes in opened] == [20, 12]
 
 
 @pytest.mark.parametrize(("selector", "name"), [("oracle", "oracle"), ("tfidf_cell", "tfidf_cell")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import TaskConfig
 from mate_cli.runs.data import data_hash, folder_hash
+from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.other_data import data_mark
 from mate_cli.system import files
+from mate_cli.system.files import write_json
 from mate_cli.tables.data_folder import data_folder
 from tests.config.test_config import train_config
 from tests.tables.releases import write_sqa
@@ -87,3 +91,36 @@ def test_the_answers_before_are_part_of_the_data(tmp_path: Path) -> None:
     assert len({*hashes} - {None}) == 4
     moved = answers.rename(tmp_path / "sqa" / answers.name)
     assert data_hash(train_config(*words, f"task.qa.history={moved}")) == hashes[-1]
+
+
+def _shorten(file: Path) -> None:
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+
+
+def test_other_data_has_a_mark_wherever_it_lies(tmp_path: Path) -> None:
+    own, moved, other = (write_sqa(tmp_path / name) for name in ("own", "moved", "other"))
+    _shorten(other / "random-split-1-dev.tsv")
+    config = train_config("task=sqa", f"data_dir={own}", f"paths.cache={tmp_path}/cache")
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    assert data_mark(folder, config, str(other)) == ""  # it has no record of its own
+    write_json(folder.environment_file, {"data": data_hash(config)})
+    assert [data_mark(folder, config, place and str(place)) for place in (None, own, moved)] == [""] * 3
+    mark = data_mark(folder, config, str(other))
+    assert re.fullmatch("-data-[0-9a-f]{8}", mark)
+    assert data_mark(folder, config, str(other.rename(tmp_path / "elsewhere"))) == mark
+    assert data_mark(folder, config, str(tmp_path / "nowhere")) == ""
+
+
+def test_where_the_history_of_a_training_is_gone_its_folder_tells_other_data(tmp_path: Path) -> None:
+    own, moved, other = (write_sqa(tmp_path / name) for name in ("own", "moved", "other"))
+    _shorten(other / "random-split-1-dev.tsv")
+    history = tmp_path / "predictions-train.jsonl"
+    history.write_text("{}")
+    words = ("task=sqa", f"data_dir={own}", f"paths.cache={tmp_path}/cache", f"task.qa.history={history}")
+    config, folder = train_config(*words), RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    write_json(folder.environment_file, {"data": data_hash(config)})
+    history.unlink()
+    assert [data_mark(folder, config, place and str(place)) for place in (None, own, moved)] == [""] * 3
+    assert data_mark(folder, config, str(other)) != ""
