@@ -26,7 +26,7 @@ from mate_cli.config.bench import BenchConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.runs.provenance import code_version, environment
 from mate_cli.system.errors import UserError
-from mate_cli.system.files import hold, remove_leftovers, write_json
+from mate_cli.system.files import hold, write_json
 from mate_cli.system.processor import processor_name
 from mate_cli.system.products import processor_instructions
 
@@ -76,7 +76,6 @@ class Results:
             self._lock = None
 
     def _begin(self, file: Path, overwrite: bool, resume: bool) -> None:
-        remove_leftovers(self.folder, ".*.tmp")
         if file.exists() and resume:
             self._take_over(file)
         elif file.exists() and not overwrite:

@@ -25,7 +25,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from mate_cli.encoding.table_pieces import TablePieces
 from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.system.files import LOCK, in_turn, remove_leftovers, replacing
+from mate_cli.system.files import LOCK, in_turn, replacing
 
 VERSION = 1  # of the format
 
@@ -172,12 +172,11 @@ class ShardFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the folder against other processes of this machine, and remove leftovers of killed ones."""
+        """Lock the folder against other processes of this machine."""
         with ExitStack() as held:
             if self._is_local:
                 try:
                     held.enter_context(in_turn(Path(self._root, LOCK)))
-                    remove_leftovers(Path(self._root), ".*.tmp")
                 except OSError as error:
                     raise self._unwritable(LOCK, error) from error
             yield

@@ -18,7 +18,7 @@ from mate_cli.metrics.cell_selection import KS
 from mate_cli.runs.folder import RunFolder, make_folder, read_record
 from mate_cli.runs.provenance import environment
 from mate_cli.system.errors import UserError
-from mate_cli.system.files import hold, remove_leftovers, write_json
+from mate_cli.system.files import hold, write_json
 from mate_cli.tables.hybridqa import Gold, read_gold
 from mate_cli.tables.table import Example
 from mate_cli.tasks.pointr import ReadCell, WeightFit, choose, fit_weight
@@ -124,7 +124,6 @@ def results_folder(folder: RunFolder, pipeline: Pipeline) -> Iterator[None]:
         )
     is_new = make_folder(folder.path, "results folder", "to")
     lock = hold(folder.path)
-    remove_leftovers(folder.path, ".*.tmp")
     try:
         yield
         write_json(identity_file, identity)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from mate_cli.models.tensorflow_checkpoint import read_checkpoint
 from mate_cli.system.errors import UserError
-from mate_cli.system.files import content_hash, weight_files, write_json
+from mate_cli.system.files import content_hash, remove_leftovers, temporary_of, weight_files, write_json
 
 INDEX = "model.safetensors.index.json"
 """Hugging Face's file that says which file has which tensor."""
@@ -45,8 +45,9 @@ def written_whole(folder: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be written; the temporary folder is removed.
     """
-    temporary = folder.with_name(f".{folder.name}.tmp")  # hidden, so that it is no folder of the user
-    shutil.rmtree(temporary, ignore_errors=True)
+    remove_leftovers(folder)
+    temporary = temporary_of(folder)
+    shutil.rmtree(temporary, ignore_errors=True)  # of a killed process that had our number
     try:
         temporary.mkdir(parents=True)
         yield temporary

@@ -47,6 +47,7 @@ from mate_cli.system.files import (
     content_hash,
     hold,
     in_turn,
+    remove,
     remove_leftovers,
     weight_files,
     write_json,
@@ -66,6 +67,7 @@ class RunFolder:
         self.path = path
         self.config_file = path / "config.yaml"
         self.last_checkpoint = path / "last.ckpt"
+        self.unfinished_checkpoint = path / ".last.ckpt.tmp"  # one name for all ranks, which may write it together
         self.environment_file = path / "environment.json"
         # A folder of mate export or of a published model is a run folder too, with the model at its top.
         self.best_model = path if (path / "config.json").is_file() else path / "best"
@@ -94,12 +96,14 @@ class RunFolder:
         is_new = make_folder(self.path, "run folder", "paths.runs")
         self._lock = hold(self.path)
         try:
-            with self.recording():
-                remove_leftovers(self.path, ".*.tmp")
+            for mark in (self.config_file, self.path / "status.json"):
+                remove_leftovers(mark)
             if not is_run_folder(self.path) and any(not entry.name.endswith(".lock") for entry in self.path.iterdir()):
                 raise UserError(f"{self.path} holds other files than a run's: name=NAME names another folder")
             if self.config_file.exists() and not overwrite:
                 self._check_resume(resume, identity)
+            remove_leftovers(self.best_model)
+            remove(self.unfinished_checkpoint)
         except BaseException:
             self.release()
             raise
@@ -177,8 +181,6 @@ class RunFolder:
     def recording(self) -> Iterator[None]:
         """Lock the scores and predictions, which other processes may write too."""
         with in_turn(self.path / ".records.lock"):
-            for name in ("metrics", "predictions"):
-                remove_leftovers(self.path, f".{name}*.tmp")
             yield
 
     def write_metrics(self, split: str, metrics: Mapping[str, Any]) -> None:
@@ -220,7 +222,6 @@ def written_to(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(folder, ".*.[0-9]*.tmp")
         yield
     except OSError as error:
         raise UserError(f"cannot write to {folder} ({disk_reason(error)}); set to=FOLDER", exit_code=1) from error

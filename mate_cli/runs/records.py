@@ -7,7 +7,6 @@ Facts that folders of earlier versions lack are None.
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from mate_cli.runs.find import run_folders
 from mate_cli.runs.identity import Identity, config_hash, recorded_identity
 from mate_cli.runs.provenance import code_version
 from mate_cli.system.errors import UserError
+from mate_cli.system.stopping import has_ended
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -229,12 +229,4 @@ def _read(file: Path, parse: Any, optional: bool = True) -> dict[str, Any]:
 
 
 def _is_gone(process: Mapping[str, Any]) -> bool:
-    if "pid" not in process or process.get("host") != platform.node():
-        return False
-    try:
-        os.kill(int(process["pid"]), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass
-    return False
+    return "pid" in process and process.get("host") == platform.node() and has_ended(int(process["pid"]))

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from uuid import uuid4
 from filelock import BaseFileLock, FileLock, Timeout
 
 from mate_cli.system.errors import TRY_AGAIN, UserError
+from mate_cli.system.stopping import has_ended
 
 LOCK = ".lock"
 """The file in a folder by which one process keeps it to itself."""
@@ -59,8 +61,9 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write, which then takes its place."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """A file beside ``path`` to write, which then takes its place; what killed processes left of it is removed."""
+    remove_leftovers(path)
+    temporary = temporary_of(path)
     try:
         yield temporary
         os.replace(temporary, path)
@@ -69,13 +72,26 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def remove_leftovers(folder: Path, pattern: str) -> None:
-    """Remove what killed processes left of files that no other process may be writing now."""
-    for leftover in folder.glob(pattern):
-        if leftover.is_dir():
-            shutil.rmtree(leftover, ignore_errors=True)
-        else:
-            leftover.unlink(missing_ok=True)
+def temporary_of(path: Path) -> Path:
+    """The name, hidden and of this process, under which a file or folder is made before it gets its own."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what processes that have ended left of a file or folder; nothing else in a folder that may be a user's."""
+    left = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.tmp")
+    for beside in path.parent.iterdir() if path.parent.is_dir() else ():
+        match = left.fullmatch(beside.name)
+        if match is not None and has_ended(int(match[1])):
+            remove(beside)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; it may be gone already."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def hold(folder: Path) -> BaseFileLock:
@@ -123,7 +139,8 @@ def made_once(folder: Path, waiting: Callable[[], None] = lambda: None) -> Itera
         if folder.is_dir():
             yield None
             return
-        remove_leftovers(folder.parent, f"{folder.name}.*.partial")
+        for leftover in folder.parent.glob(f"{folder.name}.*.partial"):  # nobody makes one now
+            remove(leftover)
         partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
         try:
             partial.mkdir(parents=True)

@@ -44,6 +44,17 @@ def stop_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def has_ended(pid: int) -> bool:
+    """Return whether no process of this machine has that number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    return False
+
+
 def become_worker() -> None:
     """For a process that works for another of ours: Ctrl-C is for the other to handle, and it ends with the other."""
     leave_stopping_to_parent()

@@ -95,8 +95,7 @@ class Checkpoints(Callback):
             self.save_last(trainer)
 
     def save_last(self, trainer: pl.Trainer) -> None:
-        # All ranks use one name: they may write the file together.
-        temporary = self.folder.path / ".last.ckpt.tmp"
+        temporary = self.folder.unfinished_checkpoint
         try:
             trainer.save_checkpoint(temporary)
             if trainer.is_global_zero:

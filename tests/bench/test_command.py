@@ -43,6 +43,14 @@ def by_model(length: int) -> dict[str, dict[str, Any]]:
     return {record["model"]: record for record in results()["records"] if record["length"] == length}
 
 
+def test_a_bench_leaves_other_files_of_its_folder_alone(bench: Mate) -> None:
+    Path("bench/.export.tmp").mkdir(parents=True)
+    Path("bench/.notes.tmp").write_text("mine")
+    assert bench("models=[mate]", "lengths=[64]", "measures=[flops]") == 0
+    assert Path("bench/.export.tmp").is_dir()
+    assert Path("bench/.notes.tmp").read_text() == "mine"
+
+
 def test_a_bench_writes_numbers_tables_and_figures(bench: Mate, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("models=[limit,hf_tapas,dense_sdpa,mate,mate@varlen]", "lengths=[64,128,256]")
     assert bench(*words, "measures=[speed,flops]") == 0

@@ -66,6 +66,40 @@ def test_the_temporary_of_each_process_is_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "parent"
 
 
+def ended() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_of_what_is_left_the_writer_of_a_file_removes_its_own(tmp_path: Path) -> None:
+    gone, other = ended(), os.getppid()
+    left, kept = f".errors.html.{gone}.tmp", {f".errors.html.{other}.tmp", f".notes.{gone}.tmp", ".notes.tmp"}
+    for name in (left, *kept):
+        (tmp_path / name).write_text("half")
+    (tmp_path / ".errors.html.1x.tmp").mkdir()  # no number of a process: not of ours
+    write_text(tmp_path / "errors.html", "whole")
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, ".errors.html.1x.tmp", "errors.html"}
+
+
+def test_two_that_write_to_one_folder_leave_each_other_alone(tmp_path: Path) -> None:
+    with files.replacing(tmp_path / "errors.html") as being_written:
+        being_written.write_text("one")
+        process = python(WRITER, tmp_path)
+        assert process.wait(60) == 0
+    assert (tmp_path / "errors.html").read_text() == "one"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+WRITER = """
+from pathlib import Path
+from mate_cli.runs.folder import written_to
+from mate_cli.system.files import write_text
+with written_to(Path(".")):
+    write_text(Path("errors.html"), "two")
+"""
+
 HOLDER = """
 import os, time
 from pathlib import Path

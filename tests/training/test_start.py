@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from mate_cli.cli.main import main
 from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.identity import Identity
 from tests.training.conftest import TINY
 
 Mate = Callable[..., int]
@@ -53,10 +56,27 @@ def test_a_folder_of_other_files_is_not_emptied(
     (folder / "chapters").mkdir(parents=True)
     (folder / "thesis.txt").write_text("years of work")
     (folder / "chapters" / "1.txt").write_text("It was")
+    (folder / ".notes.tmp").write_text("on paper")
     assert own(*words) == 2
     assert "run holds other files than a run's" in refused(capsys)
     assert (folder / "thesis.txt").read_text() == "years of work"
     assert (folder / "chapters" / "1.txt").read_text() == "It was"
+    assert (folder / ".notes.tmp").read_text() == "on paper"
+
+
+def test_what_a_killed_training_left_is_no_other_file_and_is_removed(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    left = [f".config.yaml.{process.pid}.tmp", f".best.{process.pid}.tmp", ".last.ckpt.tmp"]
+    for number, name in enumerate(left):
+        folder = RunFolder(tmp_path / str(number))
+        folder.path.mkdir()
+        (folder.path / name).mkdir() if "best" in name else (folder.path / name).touch()
+        if number:
+            folder.config_file.touch()
+        folder.claim(resume=False, overwrite=True, identity=Identity({}))
+        folder.release()
+        assert not (folder.path / name).exists()
 
 
 def test_what_a_link_in_a_run_leads_to_is_kept(tmp_path: Path) -> None:
