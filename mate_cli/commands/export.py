@@ -13,7 +13,8 @@ from mate_cli.system.errors import UserError
 def run(config: ExportConfig) -> None:
     """Write the folder and say what is in it."""
     from mate_cli.inference.calibration import carry_over
-    from mate_cli.models.checkpoint import OWN_WEIGHTS
+    from mate_cli.models.checkpoint import OWN_WEIGHTS, put_back
+    from mate_cli.models.model import MatePreTrainedModel
     from mate_cli.reporting.model_card import model_card
     from mate_cli.training.export import check_target, export_run, write_weights
     from mate_cli.training.onnx_graph import check_graph, write_graph
@@ -21,17 +22,22 @@ def run(config: ExportConfig) -> None:
     folder, to = RunFolder(Path(config.run)), Path(config.to).expanduser()
     trained, exported = load_run_config(folder.path), load_run_config(folder.path, config.max_tokens)
     _check_source(config, folder)
+    put_back(to)
     if config.format == "onnx":
         check_target(to, config.overwrite, GRAPH)
         check_graph(trained)
-        write = partial(write_graph, config=exported, int8=config.quantize == "int8")
+        write_model = partial(write_graph, config=exported, int8=config.quantize == "int8")
     else:
         check_target(to, config.overwrite, WEIGHTS if config.base is None else OWN_WEIGHTS)
         base = None if config.base is None else Path(config.base).expanduser() / WEIGHTS
-        write = partial(write_weights, dtype=config.dtype, base=base, to=to)
+        write_model = partial(write_weights, dtype=config.dtype, base=base, to=to)
+
+    def write(model: MatePreTrainedModel, staged: Path) -> None:
+        write_model(model, staged)
+        if config.quantize is None:  # other probabilities need a calibration of their own
+            carry_over(folder, staged)
+
     export_run(folder, exported, to, model_card(folder, trained, config), write)
-    if config.quantize is None:  # other probabilities need a calibration of their own
-        carry_over(folder, to)
     print(f"{to}: {', '.join(sorted(path.name for path in to.iterdir()))}")
 
 

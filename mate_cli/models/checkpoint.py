@@ -6,7 +6,7 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,24 +40,85 @@ _READ_ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, EOFError)
 def written_whole(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that replaces ``folder`` when everything is written.
 
-    An existing folder keeps a whole model at all times: its files are replaced one by one.
+    The files of an existing folder are replaced one by one: it has a whole model at all times, even after a kill, if
+    its other files are the same before and after, as those of a training's best models are.
 
     Raises:
         OSError: it cannot be written; the temporary folder is removed.
     """
+    with _staged(folder) as staged:
+        yield staged
+        if folder.exists():
+            _move(staged, folder)
+        else:
+            os.replace(staged, folder)
+
+
+@contextmanager
+def replaced_whole(folder: Path, names: Collection[str]) -> Iterator[Path]:
+    """Yield a temporary folder whose files take the place of those in ``folder`` that have one of the names.
+
+    Files of other names stay. All old ones leave before the first new one comes, so that no kill leaves a model of
+    both: the old ones are then beside the folder, and ``put_back`` puts them back.
+
+    Raises:
+        OSError: it cannot be written; ``folder`` is as it was, and the temporary folder is removed.
+    """
+    folder = folder.resolve()  # where a link leads, so that all is on one disk
+    with _staged(folder) as staged:
+        yield staged
+        if not folder.exists():
+            os.replace(staged, folder)
+            return
+        new, aside = [path.name for path in staged.iterdir()], _aside(folder)
+        aside.mkdir()
+        try:
+            _move(folder, aside, {*names, *new})
+            _move(staged, folder)
+        except BaseException:
+            for name in new:
+                if not (staged / name).exists():  # it had moved already
+                    (folder / name).unlink()
+            put_back(folder)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def put_back(folder: Path) -> None:
+    """Undo what a killed ``replaced_whole`` had begun.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder = folder.resolve()
+    aside = _aside(folder)
+    if aside.is_dir():
+        _move(aside, folder)
+        aside.rmdir()
+
+
+def _aside(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.replaced")
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A new folder beside ``folder``, which is removed at the end; and what killed processes left of such ones."""
     remove_leftovers(folder)
     temporary = temporary_of(folder)
     shutil.rmtree(temporary, ignore_errors=True)  # of a killed process that had our number
     try:
         temporary.mkdir(parents=True)
         yield temporary
-        if not folder.exists():
-            os.replace(temporary, folder)
-        else:
-            for path in sorted(temporary.iterdir()):
-                os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _move(source: Path, to: Path, names: Collection[str] | None = None) -> None:
+    """Move the files of a folder to another on the same disk, or those of them that have one of the names."""
+    for path in sorted(source.iterdir()):
+        if names is None or path.name in names:
+            os.replace(path, to / path.name)
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:

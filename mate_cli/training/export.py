@@ -35,7 +35,7 @@ from mate_cli.config.train import LoggerConfig, TrainConfig
 from mate_cli.config.user_folder import take_config_dir
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.kinds.registry import kind_named, kind_of
-from mate_cli.models.checkpoint import write_own, written_whole
+from mate_cli.models.checkpoint import replaced_whole, write_own
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model, write_config, write_model
@@ -68,11 +68,12 @@ def check_target(to: Path, overwrite: bool, model_file: str) -> None:
 def export_run(
     folder: RunFolder, trained: TrainConfig, to: Path, card: str, write: Callable[[MatePreTrainedModel, Path], None]
 ) -> None:
-    """Write a run's best model to ``to``, completely or not at all.
+    """Write a run's best model to ``to``, completely or not at all; files there that no export writes stay.
 
     Args:
         card: the text of ``README.md``.
-        write: writes model and ``config.json`` into an existing folder; it may change the model.
+        write: writes model and ``config.json`` into an existing folder, and what belongs to them; it may change the
+            model.
 
     Raises:
         UserError: the model is broken or does not match its configuration, or ``to`` cannot be written.
@@ -82,7 +83,7 @@ def export_run(
     tokenizer = CellTokenizer(folder.best_model)
     tokenizer.check_fits(model.config.vocab_size)
     try:
-        with written_whole(to) as staged:
+        with replaced_whole(to, [folder.calibration_file.name]) as staged:
             (staged / "README.md").write_text(card, encoding="utf-8")
             tokenizer.write(staged / "vocab.txt")
             settings = {"tokenizer_class": "TapasTokenizer", "do_lower_case": True}
@@ -95,7 +96,7 @@ def export_run(
             write(model, staged)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UserError(f"cannot write to {to} ({reason}); nothing was left there", exit_code=1) from error
+        raise UserError(f"cannot write to {to} ({reason}); it is as it was before", exit_code=1) from error
 
 
 def _auto_map(model_class: type[MatePreTrainedModel]) -> dict[str, Any]:
