@@ -96,8 +96,9 @@ class RunFolder:
         is_new = make_folder(self.path, "run folder", "paths.runs")
         self._lock = hold(self.path)
         try:
-            for mark in (self.config_file, self.path / "status.json"):
-                remove_leftovers(mark)
+            with self.recording():
+                for mark in (self.config_file, self.path / "status.json"):
+                    remove_leftovers(mark)
             if not is_run_folder(self.path) and any(not entry.name.endswith(".lock") for entry in self.path.iterdir()):
                 raise UserError(f"{self.path} holds other files than a run's: name=NAME names another folder")
             if self.config_file.exists() and not overwrite:
