@@ -26,6 +26,7 @@ from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
 from mate_cli.cli.harmless import word_problems
 from mate_cli.cli.inputs import missing_inputs
+from mate_cli.cli.outputs import blocked_outputs
 from mate_cli.config import schema
 from mate_cli.config.catalogue import default_options
 from mate_cli.config.commands import ROOTS
@@ -223,7 +224,7 @@ def _value_problems(command: str, config: DictConfig, complete: bool) -> list[st
         if complete and hasattr(values, "missing"):
             lines += values.missing()
         if complete:
-            lines += missing_inputs(values, missing)
+            lines += missing_inputs(values, missing) + blocked_outputs(values, missing)
         return lines + problems(values)
     except OmegaConfBaseException as error:
         return [*lines, f"{error.full_key}: {str(error).splitlines()[0]}"]

@@ -87,7 +87,7 @@ class AnalyzeConfig:
         "robustness: tokens per example, null: as in training; coverage, flow: null: as the schedule in use says",
         low=16,
     )
-    to: str = key("./analysis", "folder for what is written", text=True)
+    to: str = key("./analysis", "folder for what is written", text=True, writes="folder")
 
     def missing(self) -> list[str]:
         """A line where it is not said what to look at."""

@@ -76,7 +76,7 @@ class BenchConfig:
     device: str = key("auto", "where to compute; auto: on a GPU where there is one", choices=DEVICES)
     threads: int | None = key(None, "CPU threads; null: as PyTorch decides", low=1)
     memory: float | None = key(None, "GiB that a call may take; null: three quarters of what is free", above=0)
-    to: str = key("./bench", "folder for results, tables and figures", text=True)
+    to: str = key("./bench", "folder for results, tables and figures", text=True, writes="folder")
     overwrite: bool = key(False, "replace the results in that folder")
     resume: bool = key(False, "keep the results in that folder, measure the points that are missing")
     seed: int = key(0, "seed of tables and weights", low=0, high=2**32 - 1)

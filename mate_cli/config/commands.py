@@ -21,7 +21,7 @@ class ExportConfig:
     """Write a run's best model as a folder for Hugging Face's libraries or ONNX Runtime, with a model card."""
 
     run: str = key(MISSING, "run folder", text=True, reads="run")
-    to: str = key(MISSING, "folder to write", text=True)
+    to: str = key(MISSING, "folder to write", text=True, writes="folder")
     overwrite: bool = key(False, "replace the files of an export that stands there")
     format: str = key(
         "safetensors",
@@ -61,7 +61,7 @@ class ReportConfig:
         "where there is one",
         reads="folder",
     )
-    to: str = key("./report.html", "file to write", text=True)
+    to: str = key("./report.html", "file to write", text=True, writes="file")
 
 
 ROOTS: dict[str, type] = {

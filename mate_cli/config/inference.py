@@ -79,7 +79,10 @@ class EvaluateConfig:
     )
     limit: int | None = key(None, "selector: this many questions, drawn at random; null: all", low=1)
     to: str | None = key(
-        None, "selector: folder for answers and scores; null: <paths.runs>/pointr/<selector>+<reader>", text=True
+        None,
+        "selector: folder for answers and scores; null: <paths.runs>/pointr/<selector>+<reader>",
+        text=True,
+        writes="folder",
     )
 
     def missing(self) -> list[str]:
@@ -191,6 +194,7 @@ class PredictConfig:
         "questions: file for the answers, a table (.csv, .tsv) or one JSON record a line; goes on with it; null: "
         "answers.jsonl",
         text=True,
+        writes="file",
     )
     max_tokens: int | None = key(
         None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=16

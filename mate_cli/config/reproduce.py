@@ -48,7 +48,7 @@ class ReproduceConfig:
     data: DataConfig = field(default_factory=DataConfig)
     words: str | None = key(None, "further words for every mate train, as 'hardware=gpu logger=wandb'", text=True)
     paths: PathsConfig = field(default_factory=PathsConfig)
-    to: str = key("./reproduced", "folder for tables and figures", text=True)
+    to: str = key("./reproduced", "folder for tables and figures", text=True, writes="folder")
     dry_run: bool = key(False, "run nothing: the plan, and the tables as far as they are")
     again: bool = key(False, "run what is finished, too, once more")
 

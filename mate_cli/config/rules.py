@@ -29,6 +29,7 @@ def key(
     below: float | None = None,
     text: bool = False,
     reads: str | None = None,
+    writes: str | None = None,
 ) -> Any:
     """A configuration key: default, meaning, and what is allowed.
 
@@ -36,11 +37,12 @@ def key(
     ``text`` marks free text and paths, whose value on the command line is taken literally. The limits of a
     list are those of its items. ``reads`` says what must exist under a path before a command starts: "file",
     "table" for a file whose part may be named (``FILE#PART``), "folder", "run" for a run folder, or "listed run" for
-    one that may be named as ``mate runs`` lists it (``mate_cli.cli.inputs``).
+    one that may be named as ``mate runs`` lists it (``mate_cli.cli.inputs``). ``writes`` says what a command makes at a
+    path: "file" or "folder" (``mate_cli.cli.outputs``).
     """
     limits = {"choices": choices, "low": low, "above": above, "high": high, "below": below}
     meaning = {name: limit for name, limit in limits.items() if limit is not None}
-    metadata = {"doc": doc, "text": text, "reads": reads, **meaning}
+    metadata = {"doc": doc, "text": text, "reads": reads, "writes": writes, **meaning}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)

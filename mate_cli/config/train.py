@@ -123,6 +123,7 @@ class PrepareConfig:
         "task=mlm: folder or address for the shards, null: the cache; else: folder for the counts, statistics.json, "
         "and for the files of task=queries",
         text=True,
+        writes="folder",
     )
 
     def problems(self) -> list[str]:

@@ -162,8 +162,8 @@ def test_a_mistake_is_one_line(
 
 def test_a_page_that_cannot_be_written(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
-    assert main(["report", f"paths.runs={runs}", f"to={tmp_path / 'file' / 'x.html'}"]) == 1
-    assert "cannot write to" in capsys.readouterr().err.splitlines()[-1]
+    assert main(["report", f"paths.runs={runs}", f"to={tmp_path / 'file' / 'x.html'}"]) == 2
+    assert f"{tmp_path / 'file'} is a file, not a folder" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_curves_are_read_as_far_as_they_are_whole(runs: Path) -> None:
