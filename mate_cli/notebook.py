@@ -16,7 +16,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mate_cli.config.catalogue import typed_options
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.rules import unknown_name
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.calibration import Calibration
@@ -33,6 +35,9 @@ from mate_cli.tables.user_table import open_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LEAST_TOKENS = 16
+"""As ``mate predict max_tokens=`` has it."""
 
 
 class LoadedRun:
@@ -151,22 +156,40 @@ def open_folder(path: str | Path) -> AskedTables:
 def load_run(
     path: str | Path | None = None,
     max_tokens: int | None = None,
-    hardware: HardwareConfig | None = None,
+    hardware: HardwareConfig | str | None = None,
     statements: bool = False,
 ) -> LoadedRun:
     """A run folder, or a folder that ``mate export`` wrote, with its model; None: the released model, if installed.
 
     Args:
         statements: of the released model the part that judges statements, not the one that answers questions.
-        max_tokens: of an input, in place of those in training; hardware: null for the fastest device here.
+        max_tokens: of an input, in place of those in training.
+        hardware: an option by its name, such as "cpu", or what it says; None: the fastest device here.
 
     Raises:
-        UserError: it is neither, or its model is missing or broken.
+        UserError: it is neither, its model is missing or broken, or an argument is wrong.
     """
+    if statements and path is not None:
+        raise UserError(f"statements=True chooses a part of the released model; leave it out for {path}")
+    if max_tokens is not None and (not isinstance(max_tokens, Integral) or max_tokens < _LEAST_TOKENS):
+        raise UserError(f"max_tokens={max_tokens!r}: must be a whole number, at least {_LEAST_TOKENS}")
+    device = _device(hardware)
     released = STATEMENTS if statements else QUESTIONS
     folder = RunFolder(package_folder(RELEASED, released) if path is None else Path(path).expanduser())
     config = load_run_config(folder.path, max_tokens)
     if not folder.weights_file.is_file():
         raise UserError(f"{folder.path} has no model yet; train it to the end with resume=true")
-    device = hardware or HardwareConfig(name="auto", micro_batch=1)
     return LoadedRun(folder, config, Answerer(folder, config, device))
+
+
+def _device(hardware: Any) -> HardwareConfig:
+    """
+    Raises:
+        UserError: no option has that name.
+    """
+    if hardware is None or isinstance(hardware, HardwareConfig):
+        return hardware or HardwareConfig(name="auto", micro_batch=1)
+    options = typed_options("hardware", HardwareConfig)
+    if not isinstance(hardware, str) or hardware not in options:
+        raise UserError(unknown_name("hardware", hardware, options))
+    return options[hardware]

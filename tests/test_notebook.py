@@ -15,6 +15,7 @@ import torch
 from mate_cli.cli.main import main
 from mate_cli.commands import export
 from mate_cli.config.commands import ExportConfig
+from mate_cli.config.hardware import HardwareConfig
 from mate_cli.notebook import load_run
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
@@ -106,6 +107,32 @@ def test_a_wrong_argument_is_one_line(arguments: dict[str, Any], message: str, r
     with pytest.raises(UserError, match=message) as caught:
         load_run(runs["sqa"].path).answer(**{"question": QUESTION, "table": FRAME, **arguments})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"hardware": "cpuu"}, "unknown hardware 'cpuu': did you mean cpu?"),
+        ({"hardware": ["cpu"]}, "unknown hardware '['cpu']': did you mean cpu?"),
+        ({"max_tokens": "512"}, "max_tokens='512': must be a whole number, at least 16"),
+        ({"max_tokens": 8}, "max_tokens=8: must be a whole number, at least 16"),
+        ({"statements": True}, "statements=True chooses a part of the released model; leave it out for "),
+    ],
+)
+def test_a_wrong_argument_of_loading_is_one_line(
+    arguments: dict[str, Any], message: str, runs: dict[str, RunFolder]
+) -> None:
+    with pytest.raises(UserError) as error:
+        load_run(runs["sample"].path, **arguments)
+    assert message in str(error.value)
+
+
+def test_hardware_is_named_as_on_the_command_line(runs: dict[str, RunFolder]) -> None:
+    named, made = (
+        load_run(runs["sample"].path, hardware=it) for it in ("cpu", HardwareConfig("cpu", "cpu", 1, micro_batch=16))
+    )
+    assert named.answer(QUESTION, FRAME) == made.answer(QUESTION, FRAME)
+    assert named.predictor.hardware == made.predictor.hardware
 
 
 def test_the_package_has_the_entries_and_imports_nothing_heavy_for_its_name() -> None:
