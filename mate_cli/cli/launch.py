@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from mate_cli.cli.experiment import add_sweep
 from mate_cli.cli.overrides import Arguments, read, unquote
 from mate_cli.config.commands import ROOTS, UNNAMED
 from mate_cli.config.paths import conf_folder
+from mate_cli.config.sweep import LAUNCHERS
 from mate_cli.config.user_folder import config_dir_flag
 from mate_cli.system.errors import UserError, report
 from mate_cli.system.stopping import SWEPT, stop_with_parent
@@ -52,9 +54,10 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     if mistakes:
         raise UserError("\n".join(mistakes))
     if not arguments.multirun and complete:
-        for word in arguments.overrides:
-            if word.startswith(("hydra/launcher", "hydra.launcher")):
-                print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
+        idle = [word for word in arguments.overrides if word.startswith(("hydra/launcher", "hydra.launcher"))]
+        arguments.overrides = [word for word in arguments.overrides if word not in idle]
+        for word in idle:
+            print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
     _run(command, arguments, debug)
 
 
@@ -74,7 +77,7 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(runner)()
         except HydraException as error:
-            raise UserError(str(error).splitlines()[0]) from error
+            raise UserError(_refusal(str(error).splitlines()[0])) from error
         finally:
             if runner.sweep is not None and runner.sweep.told:
                 print(f"\n{runner.sweep.summary()}", flush=True)
@@ -82,6 +85,17 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
         runner.sweep.check()
     if runner.failures:
         raise runner.failures[0]
+
+
+def _refusal(line: str) -> str:
+    """Say which launcher has a key that the chosen one lacks, where this is what Hydra refused."""
+    key = re.fullmatch(r"Could not override 'hydra\.launcher\.(\w+)'\.", line)
+    if key is None:
+        return line
+    having = [name for name, config in LAUNCHERS.items() if key[1] in config.__dataclass_fields__]
+    if not having:
+        return f"hydra.launcher.{key[1]}: no launcher has this key; conf/hydra/launcher has the keys of each"
+    return f"hydra.launcher.{key[1]} is a key of {having[0]}, and another launcher is chosen: add hydra/launcher={having[0]}"
 
 
 class CommandRunner:

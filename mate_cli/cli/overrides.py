@@ -55,9 +55,11 @@ def split(words: list[str]) -> Arguments:
         elif word in SWITCHES:
             result.flags.append(SWITCHES[word])
         elif name in VALUED:
-            result.flags += [VALUED[name], value or _flag_value(name, next(rest, None))]
+            result.flags += [VALUED[name], _flag_value(name, value or next(rest, None))]
         else:
             raise UserError(unknown_name("option", word, FLAGS))
+    if "--resolve" in result.flags and not result.only_shows:
+        raise UserError("--resolve says how --cfg shows the configuration: write --cfg job --resolve")
     return result
 
 
@@ -103,9 +105,11 @@ def named(words: list[str], key: str | None) -> list[str]:
 
 
 def _flag_value(flag: str, value: str | None) -> str:
-    if value is None or (VALUED[flag] == "--cfg" and value not in CFG_CHOICES):
-        choices = f" (one of {', '.join(CFG_CHOICES)})" if VALUED[flag] == "--cfg" else ""
-        raise UserError(f"{flag} needs a value{choices}")
+    choices = CFG_CHOICES if VALUED[flag] == "--cfg" else ()
+    if value is None:
+        raise UserError(f"{flag} needs a value" + (f" (one of {', '.join(choices)})" if choices else ""))
+    if choices and value not in choices:
+        raise UserError(unknown_name(f"value of {flag}", value, choices))
     return value
 
 

@@ -169,6 +169,8 @@ def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str
             "unknown option '--devices': choose from --help, --cfg, --config-dir, --package, --resolve, -m, --debug",
         ),
         (["--cfg"], "--cfg needs a value (one of job, hydra, all)"),
+        (["--cfg=jobs"], "unknown value of --cfg 'jobs': did you mean job? choose from job, hydra, all"),
+        (["--resolve"], "--resolve says how --cfg shows the configuration: write --cfg job --resolve"),
         (
             ["hydra/launcher=rai"],
             "unknown hydra/launcher 'rai': did you mean ray? choose from basic, local, ray, serial, submitit",

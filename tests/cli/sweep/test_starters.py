@@ -66,7 +66,14 @@ def test_a_local_sweep_hands_out_the_words_of_each_job(capfd: pytest.CaptureFixt
             ["hydra/launcher=ray", "hydra.launcher.cpus=-1", "hydra.launcher.gpus=-1"],
             [f"error: hydra.launcher.{name}=-1.0: must be at least 0" for name in ("cpus", "gpus")],
         ),
-        (["hydra/launcher=local", "hydra.launcher.gpus=1"], ["error: Could not override 'hydra.launcher.gpus'."]),
+        (
+            ["hydra/launcher=local", "hydra.launcher.gpus=1"],
+            ["error: hydra.launcher.gpus is a key of ray, and another launcher is chosen: add hydra/launcher=ray"],
+        ),
+        (
+            ["hydra.launcher.queue=1"],
+            ["error: hydra.launcher.queue: no launcher has this key; conf/hydra/launcher has the keys of each"],
+        ),
         (["name=mine"], None),
     ],
 )
@@ -98,10 +105,11 @@ def test_a_launcher_without_m_is_warned_about(
     ran: list[object] = []
     monkeypatch.setattr("mate_cli.commands.export.run", ran.append)
     monkeypatch.setattr("mate_cli.cli.diagnosis.missing_inputs", lambda *_: [])
-    assert main(["export", "run=a", "to=b", "hydra/launcher=local"]) == 0
-    assert len(ran) == 1
-    warning = "warning: hydra/launcher=local does nothing without -m: this is one job, run here\n"
-    assert capfd.readouterr().err == warning
+    for count, word in enumerate(("hydra/launcher=local", "hydra.launcher.at_once=2"), 1):
+        assert main(["export", "run=a", "to=b", word]) == 0
+        assert len(ran) == count
+        warning = f"warning: {word} does nothing without -m: this is one job, run here\n"
+        assert capfd.readouterr().err == warning
 
 
 def test_a_lost_worker_is_an_ending_and_another_error_is_not() -> None:
