@@ -95,7 +95,8 @@ def _refusal(line: str) -> str:
     having = [name for name, config in LAUNCHERS.items() if key[1] in config.__dataclass_fields__]
     if not having:
         return f"hydra.launcher.{key[1]}: no launcher has this key; conf/hydra/launcher has the keys of each"
-    return f"hydra.launcher.{key[1]} is a key of {having[0]}, and another launcher is chosen: add hydra/launcher={having[0]}"
+    name = having[0]
+    return f"hydra.launcher.{key[1]} is a key of {name}, and another launcher is chosen: add hydra/launcher={name}"
 
 
 class CommandRunner:

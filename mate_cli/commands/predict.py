@@ -169,4 +169,4 @@ def _answer_file(
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     before = f", {had} of them from an earlier run" if had else ""
-    print(f"{to}: {len(questions)} answers{before}")
+    print(f"{to}: {len(questions)} answer{'' if len(questions) == 1 else 's'}{before}")

@@ -26,6 +26,8 @@ def run(config: ReportConfig) -> None:
     report_broken(broken)
     chosen = runs if config.where is None else chosen_runs(runs, config.where)
     shown = documents(config.tables)
+    if runs and not chosen:
+        raise UserError(f"where={config.where}: none of the {len(runs)} runs in {config.paths.runs} is like that")
     if not (chosen or shown or broken):
         raise UserError(
             f"nothing to report: no runs in {config.paths.runs} and no tables; mate train or mate reproduce makes some"

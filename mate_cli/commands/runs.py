@@ -48,8 +48,8 @@ def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
         line = f"{len(chosen)} of {len(runs)} runs in {config.paths.runs}, {total_time(chosen)} of training"
         console.print(line, highlight=False, markup=False)
     else:
-        where = f" with {config.where}" if runs and config.where else ""
-        console.print(f"no runs in {config.paths.runs}{where}; mate train makes one", highlight=False, markup=False)
+        more = f" with {config.where}" if runs and config.where else "; mate train makes one"
+        console.print(f"no runs in {config.paths.runs}{more}", highlight=False, markup=False)
 
 
 def _compare(names: list[str], folder: Path, output: str, console: Console) -> None:

@@ -60,9 +60,10 @@ def run_to_resume(config: TrainConfig, identity: Identity) -> Path:
     """
     if (path := begun_run(config, identity)) is not None:
         return path
-    path = run_path(config, identity)
-    looked = f"{path} holds no run" if config.name else f"{path.parent} holds no run with these settings ({path.name})"
-    differing = {run.path.name: list(differences(run.identity, identity)) for run in _runs(path.parent)}
+    path, folder = run_path(config, identity), Path(config.paths.runs) / config.task.name
+    looked = f"{path} holds no run" if config.name else f"{folder} holds no run with these settings ({path.name})"
+    runs = {str(run.path.relative_to(folder)): run for run in _runs(folder)}  # a name may have several parts
+    differing = {name: list(differences(run.identity, identity)) for name, run in runs.items()}
     nearest = sorted(differing, key=lambda name: len(differing[name]))[:_NEAREST]
     told = [f"{name} has {_other(differing[name])}" for name in nearest]
     raise UserError(f"resume=true: {looked}; {''.join(f'{line}; ' for line in told)}leave out resume=true to start it")

@@ -122,8 +122,8 @@ def _check_finite(weights: Mapping[str, Tensor], step: int) -> None:
         )
 
 
-def check_state(checkpoint: Path) -> None:
-    """Check that a trainer state is complete and holds only plain data, without reading all of it.
+def saved_step(checkpoint: Path) -> int:
+    """Return the step of a trainer state, which is complete and holds only plain data, without reading all of it.
 
     Raises:
         UserError: it is corrupt, or contains pickled code.
@@ -138,6 +138,7 @@ def check_state(checkpoint: Path) -> None:
             f"cannot load checkpoint {checkpoint}: corrupt, or contains pickled code; "
             "remove it, or start the run anew with overwrite=true"
         )
+    return int(state["global_step"])
 
 
 class Interruption(Callback):

@@ -33,7 +33,7 @@ from mate_cli.training.backend import (
     tuned_backend,
     typical_layout,
 )
-from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted, check_state
+from mate_cli.training.callbacks import Checkpoints, Interruption, ProgressReport, TrainingInterrupted, saved_step
 from mate_cli.training.cost import describe_cost, training_flops
 from mate_cli.training.curves import Curves
 from mate_cli.training.data import TaskDataModule
@@ -206,7 +206,7 @@ def _fit(setup: TrainingSetup, console: Console) -> None:
     checkpoint = None
     if setup.config.resume and setup.folder.last_checkpoint.exists():
         checkpoint = setup.folder.last_checkpoint
-        check_state(checkpoint)
+        console.print(f"goes on after step {saved_step(checkpoint)} of {setup.steps}", highlight=False)
     setup.folder.set_status("running", **_facts(setup))
     try:
         trainer = _trainer(setup, console)

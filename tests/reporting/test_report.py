@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -130,6 +131,16 @@ def test_tables_come_with_their_pictures_and_raw_html_stays_text(tmp_path: Path,
     assert "[no picture ../secret.png]" in everything
     assert everything.index("table9: a & b") < everything.index("table10")
     assert page.tags.count("h2") == 2
+
+
+def test_a_condition_that_no_run_satisfies(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", f"paths.runs={runs}", "where=task=mlm"]) == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert re.fullmatch(f"error: where=task=mlm: none of the \\d+ runs in {re.escape(str(runs))} is like that", line)
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_some_runs_and_other_folders(runs: Path, report: Callable[..., Page], tmp_path: Path) -> None:

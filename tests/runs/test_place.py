@@ -77,6 +77,9 @@ def test_nothing_to_resume_names_what_was_looked_for_and_the_nearest(config: Tra
     assert refusal(config) == f"{looked}near has another seed; far has another model.heads, seed; {start}"
     named = replace(config, name="naer", seed=7)
     assert refusal(named).startswith(f"resume=true: {tmp_path}/sample/naer holds no run; near has these settings; ")
+    begun(replace(config, seed=8), "deep/er")
+    named = replace(config, name="er", seed=8)
+    assert refusal(named).startswith(f"resume=true: {tmp_path}/sample/er holds no run; deep/er has these settings; ")
 
 
 def test_a_named_folder_is_taken_by_its_name_alone(config: TrainConfig) -> None:

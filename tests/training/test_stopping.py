@@ -29,7 +29,7 @@ def terminal() -> Any:
 
 
 def test_the_last_validation_can_be_stopped_and_goes_on(
-    mate: Mate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mate: Mate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(
@@ -39,7 +39,9 @@ def test_the_last_validation_can_be_stopped_and_goes_on(
     run = tmp_path / "runs" / "sample" / "run"
     status = json.loads((run / "status.json").read_text())
     assert (status["state"], status["step"]) == ("interrupted", 2)
+    capsys.readouterr()
     assert mate("train", *RUN, "resume=true") == 0
+    assert "goes on after step 2 of 2" in capsys.readouterr().out.splitlines()
     assert json.loads((run / "status.json").read_text())["state"] == "done"
 
 
