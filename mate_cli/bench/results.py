@@ -33,6 +33,9 @@ from mate_cli.system.products import processor_instructions
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+_MEASURED = {"seconds", "peak_bytes", "largest_batch"}
+"""What a record has beside the counted FLOPs, where it was measured."""
+
 
 class Results:
     """The records of a bench and their file."""
@@ -125,6 +128,17 @@ class Results:
         """Mark the file as complete."""
         self._facts["finished"] = True
         self._write()
+
+    def check_measured(self) -> None:
+        """
+        Raises:
+            UserError: there is no figure at all; it names the first reason.
+        """
+        if any(_MEASURED & record.keys() or "counted" in record.get("flops", {}) for record in self.records):
+            return
+        reasons = [reason for record in self.records for reason in record["left_out"].values()]
+        more = f": {reasons[0]}" if reasons else ""
+        raise UserError(f"nothing was measured{more}; {self.folder}/report.md has every reason", exit_code=1)
 
     def plain(self) -> dict[str, Any]:
         """Return everything as plain data."""

@@ -64,6 +64,8 @@ def check_user_files() -> None:
         return
     if not folder.is_dir():
         raise UserError(f"{FLAG}: {folder} is no folder")
+    if not any(_yaml_files(folder, depth * "*/" + "*") for depth in range(3)):
+        raise UserError(f"{FLAG}: {folder} has no options: they are its files GROUP/NAME.yaml, such as task/mine.yaml")
     if problems := list(_folder_problems(folder)):
         raise UserError("\n".join(problems))
     for group in GROUPS:

@@ -8,7 +8,11 @@ from mate_cli.config.bench import BenchConfig
 
 
 def run(config: BenchConfig) -> None:
-    """Measure the suite; say which goals were met and where tables and figures are."""
+    """Measure the suite; say which goals were met and where tables and figures are.
+
+    Raises:
+        UserError: nothing could be measured.
+    """
     from mate_cli.bench.run import Bench
     from mate_cli.reporting.bench import BenchProgress, goal_lines, write_report
 
@@ -24,3 +28,4 @@ def run(config: BenchConfig) -> None:
     for line in goal_lines(bench.results.plain()["goals"]):
         console.print(line, highlight=False, markup=False)
     console.print(f"\ntables and figures: {bench.results.folder}/report.md", highlight=False, markup=False)
+    bench.results.check_measured()

@@ -16,6 +16,7 @@ from transformers import TapasConfig, TapasForQuestionAnswering
 from mate_cli.bench import run as bench_run
 from mate_cli.bench.memory import MemoryServer
 from mate_cli.bench.point import Point
+from mate_cli.cli import diagnosis
 from mate_cli.cli.main import main
 
 TINY = ("sizes=[tiny]", "suite.rounds=3", "device=cpu", "threads=1")
@@ -117,6 +118,12 @@ def test_a_backend_that_cannot_run_here_is_left_out(bench: Mate) -> None:
     assert by_model(64)["mate@varlen"]["left_out"]["speed"].startswith("UserError: ")
 
 
+def test_a_bench_that_measures_nothing_fails(bench: Mate, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("models=[mate@varlen]", "lengths=[64]", "measures=[speed]") == 1
+    assert capsys.readouterr().err.startswith("error: nothing was measured: UserError: ")
+    assert "## Left out" in report()
+
+
 def test_ctrl_c_leaves_what_was_measured(
     bench: Mate, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,7 +164,10 @@ def test_results_are_not_replaced_unasked(bench: Mate, capfd: pytest.CaptureFixt
     assert list(Path("bench").glob("*.png")) == []
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(bench: Mate, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_can_no_longer_be_written_is_one_line(
+    bench: Mate, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(diagnosis, "blocked_outputs", lambda *_: [])  # it could be when the command began
     Path("file").touch()
     assert bench("to=file/x") == 2
     assert capfd.readouterr().err.startswith("error: cannot write file/x/results.json: ")

@@ -119,6 +119,11 @@ def test_the_last_flag_counts_and_one_without_a_folder_is_refused(
         assert capsys.readouterr().err == "error: --config-dir needs a folder, like --config-dir=conf\n"
     assert main(["train", "--config-dir=/nowhere"]) == 2
     assert capsys.readouterr().err == "error: --config-dir: /nowhere is no folder\n"
+    for file in Path(folder).rglob("*.yaml"):
+        file.unlink()
+    assert main(["train", "--config-dir", folder]) == 2
+    line = f"{folder} has no options: they are its files GROUP/NAME.yaml, such as task/mine.yaml"
+    assert capsys.readouterr().err == f"error: --config-dir: {line}\n"
     assert main(["--config-dir=/nowhere", "--version"]) == 0
 
 
