@@ -20,16 +20,29 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, a sched
 
 @contextmanager
 def stopping_tidily() -> Iterator[None]:
-    """Let SIGTERM and the end of the terminal end what runs as Ctrl-C does; a handler of others stays as it is."""
+    """Let SIGTERM and the end of the terminal end what runs as Ctrl-C does; a handler of others stays as it is.
+
+    A forked worker that has not yet chosen how to stop (``become_worker``) leaves the terminal's signals to this
+    process, and ends at SIGTERM, in both cases without a word.
+    """
+    process = os.getpid()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if os.getpid() == process:
+            raise Preempted if number == signal.SIGTERM else KeyboardInterrupt
+        if number == signal.SIGTERM:
+            os._exit(128 + number)
+
     is_main = threading.current_thread() is threading.main_thread()
-    ours = [number for number in STOP_SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS if is_main}
+    ours = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
     for number in ours:
-        signal.signal(number, _stop)
+        signal.signal(number, stop)
     try:
         yield
     finally:
         for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, before[number])
 
 
 def stop_with_parent() -> None:
@@ -66,7 +79,3 @@ def leave_stopping_to_parent() -> None:
     """Ignore what asks to stop: terminals and schedulers ask the whole group, and one process of it answers."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise Preempted if number == signal.SIGTERM else KeyboardInterrupt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -23,6 +24,30 @@ def command(monkeypatch: pytest.MonkeyPatch, act: object) -> None:
     module = types.ModuleType("runs")
     module.run = act  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mate_cli.commands.runs", module)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGHUP, 0), (signal.SIGTERM, 143)])
+def test_a_worker_that_has_just_been_forked_says_nothing(
+    number: signal.Signals, code: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ended = []
+
+    def act(config: object) -> None:
+        worker = multiprocessing.get_context("fork").Process(target=lambda: os.kill(os.getpid(), number))
+        worker.start()
+        worker.join()
+        ended.append(worker.exitcode)
+
+    command(monkeypatch, act)
+    default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(number, default)
+    try:
+        assert main(["runs"]) == 0
+        assert signal.getsignal(number) is default
+    finally:
+        signal.signal(number, before)
+    assert ended == [code]
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
