@@ -103,8 +103,9 @@ def _origins(origin: Mapping[str, Any]) -> Iterator[str]:
             f"(weights {str(origin['weights'])[:12]})"
         )
         origin = origin["origin"]
-    name = origin.get("backbone", "unknown")
-    yield "a run without a record here" if name == "run" else f"{name}: {_line('backbone', name)}"
+    name, version = origin.get("backbone", "unknown"), origin.get("version")
+    named = f"{name}, version {version}" if version else name
+    yield "a run without a record here" if name == "run" else f"{named}: {_line('backbone', name)}"
 
 
 def _commands(record: Mapping[str, Any]) -> Iterator[str]:

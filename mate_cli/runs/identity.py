@@ -11,9 +11,9 @@ Two trainings are the same if everything that decides their result is equal:
    there was a hash have the hash of what lies at their ``data_dir`` now. If the hash of one of the two is unknown,
    because nothing lies there, ``task.format`` alone decides; if both are unknown, the resolved path decides. Examples
    that are mixed in (``task.mixed``) and the answers before (``task.qa.history``) are part of the data.
-3. The weights at the start. Weights from a run or a folder (``backbone.path``) count by their hash, kept in
-   ``environment.json`` under ``origin``; where one of the two hashes is unknown, the resolved path decides. Weights
-   from a package or the hub count by name.
+3. The weights at the start. Weights from a run, a folder (``backbone.path``) or a package count by their hash, kept in
+   ``environment.json`` under ``origin``; where one of the two hashes is unknown, the resolved path or the package's
+   name decides. Weights from the hub count by name.
 4. ``hardware.precision``, only where it is 32: that asks for full precision. ``auto`` and ``bf16-mixed`` are equal;
    each means bfloat16 where the hardware has it, and ``status.json`` says what a run had.
 

@@ -9,6 +9,7 @@ from typing import Any
 from mate_cli.config.model import BackboneConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.folder import RunFolder, load_run_config, read_record
+from mate_cli.system.distribution import installed_folder, version_of
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash, weight_files
 
@@ -54,11 +55,12 @@ def check_parent(config: TrainConfig, folder: RunFolder) -> None:
 def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
     """Describe the weights that a training starts from: their name, or the run and its own origin.
 
-    ``weights`` is a hash, by which other weights under the same path are recognized; missing for packages and hub.
+    ``weights`` is a hash, by which other weights under the same path or name are recognized; missing for the hub.
     """
     if backbone.source != "run":
-        weights = starting_weights(backbone)
-        return {"backbone": backbone.name} | ({} if weights is None else {"weights": weights})
+        package = (backbone.package or "").replace("_", "-") if backbone.source == "package" else ""
+        facts = {"version": version_of(package) if package else None, "weights": starting_weights(backbone)}
+        return {"backbone": backbone.name} | {name: fact for name, fact in facts.items() if fact is not None}
     parent = parent_run(str(backbone.path))
     trained, status, records = load_run_config(parent.path), parent.status(), read_record(parent.environment_file)
     return {
@@ -75,23 +77,27 @@ def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
 
 
 def starting_weights(backbone: BackboneConfig) -> str | None:
-    """Return the hash of the weights in ``backbone.path``; None for other backbones, or if there are none."""
-    if backbone.path is None or backbone.source not in ("run", "folder"):
+    """Return the hash of the weights in ``backbone.path`` or a package; None for others, or if there are none."""
+    if backbone.source == "package":
+        place = installed_folder(backbone.package or "")
+    else:
+        place = Path(backbone.path).expanduser() if backbone.path and backbone.source in ("run", "folder") else None
+    if place is None:
         return None
     if backbone.source == "run":
-        return weights_hash(Path(backbone.path).expanduser())
-    files = weight_files(Path(backbone.path).expanduser())
-    return content_hash(files) if files else None
+        return weights_hash(place)
+    files = weight_files(place)
+    return _hash(tuple(files), tuple(file.stat().st_mtime_ns for file in files)) if files else None
 
 
 def weights_hash(run: Path) -> str | None:
     """Return the hash of a run's best model, from its records if the model was deleted; None if neither exists."""
     folder = RunFolder(run)
     file = folder.weights_file
-    return _hash(file, file.stat().st_mtime_ns) if file.is_file() else folder.status().get("weights")
+    return _hash((file,), (file.stat().st_mtime_ns,)) if file.is_file() else folder.status().get("weights")
 
 
 @cache
-def _hash(file: Path, changed: int) -> str:
+def _hash(files: tuple[Path, ...], changed: tuple[int, ...]) -> str:
     del changed
-    return content_hash([file])
+    return content_hash(files)

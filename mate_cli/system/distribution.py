@@ -45,11 +45,19 @@ def package_folder(package: str, part: str = QUESTIONS) -> Path:
     Raises:
         UserError: the package is not installed, or is an older one without that part.
     """
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
+    if installed_folder(package) is None:
         install = INSTALL_RELEASED if package == RELEASED else install_command("minilm")
         raise UserError(f"the package {package} is not installed; install it with: {install}")
-    folder = Path(next(iter(spec.submodule_search_locations))) / part
+    folder = installed_folder(package, part)
+    assert folder is not None
     if not folder.is_dir():
         raise UserError(f"{released_model()} has no {part}; install a newer one: {INSTALL_RELEASED}")
     return folder
+
+
+def installed_folder(package: str, part: str = QUESTIONS) -> Path | None:
+    """Return where an installed package has a part, which an older one may lack; None if it is not installed."""
+    spec = find_spec(package) if package else None
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / part

@@ -14,7 +14,10 @@ from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.config.train import TrainConfig
+from mate_cli.runs import parent
 from mate_cli.runs.folder import RunFolder
+from mate_cli.runs.identity import differences
+from mate_cli.runs.parent import origin_of
 from mate_cli.runs.place import begun_run, current_identity, run_path, run_to_resume
 from mate_cli.system.errors import UserError
 from tests.config.test_config import train_config
@@ -118,3 +121,22 @@ def test_two_jobs_of_a_sweep_that_are_the_same_run_are_refused(config: TrainConf
     sweep.add([], config)
     with pytest.raises(UserError, match="jobs 1 and 2 have the same run folder"):
         sweep.add(["hardware.workers=2"], replace(config, hardware=replace(config.hardware, workers=2)))
+
+
+def test_a_newer_version_of_a_package_of_weights_starts_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parent, "installed_folder", lambda package: tmp_path / package)
+    folder = tmp_path / "mate_tables_weights"
+    folder.mkdir()
+    paths = PathsConfig(runs=str(tmp_path))
+    config = replace(train_config("backbone=mate_minilm", "schedule=smoke"), paths=paths)
+    nameless = current_identity(config)  # as records from before packages had a hash
+    found = []
+    for content in (b"0.4.0", b"0.5.0, longer"):
+        (folder / "model.safetensors").write_bytes(content)
+        found.append(current_identity(config))
+        assert origin_of(config.backbone)["weights"] == found[-1].weights
+    assert differences(found[0], found[1]) == {"weights": (found[0].weights, found[1].weights)}
+    assert [differences(nameless, other) for other in found] == [{}, {}]
+    assert len({identity.digest() for identity in found}) == 2
