@@ -92,7 +92,7 @@ def _refusal(line: str) -> str:
     key = re.fullmatch(r"Could not override 'hydra\.launcher\.(\w+)'\.", line)
     if key is None:
         return line
-    having = [name for name, config in LAUNCHERS.items() if key[1] in config.__dataclass_fields__]
+    having = [name for name, config in LAUNCHERS.items() if hasattr(config(), key[1])]
     if not having:
         return f"hydra.launcher.{key[1]}: no launcher has this key; conf/hydra/launcher has the keys of each"
     name = having[0]
