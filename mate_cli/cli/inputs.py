@@ -31,9 +31,9 @@ def missing_inputs(config: Any, unset: Collection[str] = ()) -> list[str]:
     named = [(name, path, kind) for name, path, kind in _paths(config) if name not in unset and "://" not in path]
     lines = [_problem(name, path, kind, runs) for name, path, kind in named]
     if isinstance(config, TrainConfig):
-        from mate_cli.tables.formats import missing_data  # imports the readers of all formats
+        from mate_cli.tables.formats import data_problem  # imports the readers of all formats
 
-        lines.append(missing_data(config.task, config.data_dir, cache_folder(config.paths)))
+        lines.append(data_problem(config.task, config.data_dir, cache_folder(config.paths)))
     return [line for line in lines if line is not None]
 
 

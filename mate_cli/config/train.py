@@ -57,7 +57,7 @@ class TrainConfig:
     steps: int | None = short_key("steps")
     epochs: float | None = short_key("epochs")
     max_tokens: int | None = short_key("max_tokens")
-    data_dir: str | None = key(None, "folder of the unpacked data (sample needs none)", text=True, reads="folder")
+    data_dir: str | None = key(None, "folder of the unpacked data (sample takes none)", text=True, reads="folder")
     name: str | None = key(None, "name of the run folder; null: made from the configuration", text=True)
     resume: bool = key(
         False,

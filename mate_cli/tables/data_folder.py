@@ -11,7 +11,7 @@ from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
-from mate_cli.tables.formats import FORMATS, fetched_folders, missing_data
+from mate_cli.tables.formats import FORMATS, data_problem, fetched_folders
 from mate_cli.tables.queries.folder import LAYOUT, made_folder, source_folders
 
 
@@ -19,14 +19,14 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
     """Return the folder of a task's data: ``data_dir``, or what ``mate prepare`` fetched, or what is generated.
 
     Raises:
-        UserError: the task needs ``data_dir``, and there is none; or it has no questions.
+        UserError: the task needs ``data_dir``, and there is none, or generates its data; or it has no questions.
     """
     if task.format == "corpus":
         raise UserError(f"task={task.name} asks no questions: it is for mate prepare, train and evaluate; name another")
+    if problem := data_problem(task, data_dir, cache_folder(paths)):
+        raise UserError(problem)
     if task.format == "sample":
         return _sample_folder(cache_folder(paths))
-    if problem := missing_data(task, data_dir, cache_folder(paths)):
-        raise UserError(problem)
     if task.format == "queries":
         return _questions_folder(task, data_dir, cache_folder(paths))
     return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
@@ -45,7 +45,7 @@ def mixed_folder(task: TaskConfig, paths: PathsConfig) -> Path:
         UserError: there is no ``task.mixed.data_dir``; or it has no examples.
     """
     mixed = mixed_task(task)
-    if missing_data(mixed, task.mixed.data_dir, cache_folder(paths)):
+    if data_problem(mixed, task.mixed.data_dir, cache_folder(paths)):
         raise UserError(
             f"task.mixed.format={mixed.format} needs task.mixed.data_dir=DIR, a folder with "
             f"{FORMATS[mixed.format].LAYOUT.content}"

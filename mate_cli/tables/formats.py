@@ -52,9 +52,14 @@ FORMATS: dict[str, Format] = one_for_each(
 )
 
 
-def missing_data(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:
-    """Return an error line if a task needs ``data_dir`` and has none: not given, not generated, not fetched before."""
+def data_problem(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:
+    """Return an error line if a task has no data, given, generated or fetched before, or is given some in vain."""
     is_released = task.format in RELEASES
+    if data_dir is not None and task.format == "sample":
+        return (
+            f"task={task.name} generates its data and reads no data_dir; leave it out, or train on your own questions: "
+            f"task=own data_dir={data_dir}"
+        )
     if data_dir is not None or task.format == "sample":
         return None
     if is_released and release_folder(task.format, cache).is_dir():

@@ -19,7 +19,7 @@ from mate_cli.encoding.shards import ShardFolder, ShardRecord
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
 from mate_cli.tables.corpus import Corpus
-from mate_cli.tables.formats import missing_data
+from mate_cli.tables.formats import data_problem
 
 _PAPER_TABLES = 6.2e6
 """Number of Wikipedia tables in the pre-training of the paper (docs/notes.md, note 32)."""
@@ -45,7 +45,7 @@ def open_corpus(
     """
     cache = cache_folder(paths)
     if data_dir is None:
-        raise UserError(str(missing_data(task, data_dir, cache)))
+        raise UserError(str(data_problem(task, data_dir, cache)))
     url = data_dir if "://" in data_dir else str(Path(data_dir).expanduser())
     has_shards = ShardFolder(url).manifest() is not None
     if to is not None and has_shards:

@@ -96,7 +96,7 @@ def test_broken_files_are_named_together(capsys: pytest.CaptureFixture[str]) -> 
     ("words", "lines"),
     [
         (
-            ("train", "backbone=run", "backbone.path=runs/sample/dem", "data_dir=nowhere"),
+            ("train", "task=own", "backbone=run", "backbone.path=runs/sample/dem", "data_dir=nowhere"),
             [
                 "backbone.path=runs/sample/dem: there is no such folder; did you mean runs/sample/demo?",
                 "data_dir=nowhere: there is no such folder",
@@ -125,6 +125,10 @@ def test_broken_files_are_named_together(capsys: pytest.CaptureFixture[str]) -> 
         (
             ("train", "task=hybridqa", "seed=two"),
             ["seed=two: must be a whole number", "task=hybridqa needs data_dir=DIR, a folder with released_data/"],
+        ),
+        (
+            ("train", "data_dir=runs"),
+            ["task=sample generates its data and reads no data_dir; leave it out, or train on your own questions:"],
         ),
         (("train", "task=mlm"), ["task=mlm needs data_dir=FOLDER with tables"]),
     ],
