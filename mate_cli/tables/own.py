@@ -1,4 +1,4 @@
-"""Read questions about a user's own tables: train.csv, dev.csv and test.csv in one folder, each of them optional.
+"""Read questions about a user's own tables: train, dev and test, each .csv or .tsv, in one folder; each is optional.
 
 The first line names the columns: ``question``, ``table`` (a file in the folder, in any format that ``mate predict``
 reads), ``answer`` (texts of cells or a number, several joined by |), and optionally ``id``.
@@ -14,16 +14,15 @@ from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.split import ReleaseLayout, Split, table_files
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example
-from mate_cli.tables.text_files import read_records
+from mate_cli.tables.user_records import read_user_records
 from mate_cli.tables.user_table import read_table
 
 _COLUMNS = ("question", "table", "answer")
-_DIALECT = {"strict": True}
 
 _LAYOUT = ReleaseLayout(
     content="train.csv and dev.csv, whose columns are question, table and answer, and the tables that they name",
     folders=(),
-    questions={split: (Path(f"{split}.csv"),) for split in ("train", "dev", "test")},
+    questions={split: (Path(f"{split}.tsv"), Path(f"{split}.csv")) for split in ("train", "dev", "test")},
 )
 
 
@@ -44,7 +43,7 @@ class OwnFormat:
 
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
         """Return the file of the questions, then the files of the tables that it names."""
-        path = _LAYOUT.question_file(data_dir, split)
+        path = _question_file(data_dir, split)
         return [path, *table_files(data_dir, _records(path), "table").values()]
 
     def read_split(self, data_dir: Path, split: str) -> Split:
@@ -53,7 +52,7 @@ class OwnFormat:
         Raises:
             UserError: a file is broken, a table lies outside the folder, or a question has no answer or a used id.
         """
-        records = list(_records(_LAYOUT.question_file(data_dir, split)))
+        records = list(_records(_question_file(data_dir, split)))
         files = table_files(data_dir, records, "table")
         tables = {name: replace(read_table(file), id=name) for name, file in files.items() if file.is_file()}
         finders = {name: SupervisionFinder(table) for name, table in tables.items()}
@@ -78,8 +77,15 @@ class OwnFormat:
         return Split(tuple(examples.values()), len(records) - len(examples), len(records), problems)
 
 
+def _question_file(data_dir: Path, split: str) -> Path:
+    both = [file.name for file in _LAYOUT.questions[split] if (data_dir / file).is_file()]
+    if len(both) > 1:
+        raise UserError(f"data_dir={data_dir}: both {' and '.join(both)} are there; keep one of them")
+    return _LAYOUT.question_file(data_dir, split)
+
+
 def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    for where, record in read_records(path, _COLUMNS, _DIALECT):
+    for where, record in read_user_records(path, _COLUMNS):
         stripped = {name: text.strip() for name, text in record.items()}
         for column in _COLUMNS:
             if not stripped[column]:

@@ -25,10 +25,22 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
-    """Read a UTF-8 text file and keep its line ends; stop after ``max_bytes``, so that an endless file ends too.
+    """Read a UTF-8 text file and keep its line ends.
 
     Raises:
         UserError: the file cannot be read, is larger, or is not UTF-8.
+    """
+    try:
+        return read_bytes(path, max_bytes).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it again") from error
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Read a file; stop after ``max_bytes``, so that an endless file ends too.
+
+    Raises:
+        UserError: the file cannot be read, or is larger.
     """
     try:
         with path.open("rb") as file:
@@ -38,11 +50,9 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
                 size += len(chunk)
                 if size > max_bytes:
                     raise UserError(f"{path}: larger than {max_bytes >> 20} MiB; split it into smaller files")
-        return b"".join(chunks).decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it again") from error
+    return b"".join(chunks)
 
 
 def has_lone_surrogate(text: str) -> bool:
@@ -126,13 +136,24 @@ class JsonObject:
 
 
 def read_records(path: Path, columns: Sequence[str], dialect: Dialect) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the place of each record, for errors, and its fields by the column names of the first line.
+    """Yield the records of a UTF-8 file; see ``records_of``.
 
     Raises:
-        UserError: the file cannot be read, one of ``columns`` is missing or repeated, or a record is not as wide as
-            the first line.
+        UserError: the file cannot be read, or as ``records_of``.
     """
-    (_, header), *rows = _csv_rows(path, dialect)
+    yield from records_of(read_text(path), path, columns, dialect)
+
+
+def records_of(text: str, path: Path, columns: Sequence[str], dialect: Dialect) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the place of each record, for errors, and its fields by the column names of the first line.
+
+    Args:
+        text: the content of the file ``path``.
+
+    Raises:
+        UserError: one of ``columns`` is missing or repeated, or a record is not as wide as the first line.
+    """
+    (_, header), *rows = _csv_rows(text, path, dialect)
     for column in columns:
         if column not in header:
             names = named(", ".join(header)[:200])
@@ -151,14 +172,14 @@ def read_table(
     Raises:
         UserError: the file cannot be read, or a row is not as wide as the header.
     """
-    (_, header), *rows = _csv_rows(path, dialect)
+    (_, header), *rows = _csv_rows(read_text(path), path, dialect)
     body = tuple(tuple(Cell(clean(text)) for text in fields) for _, fields in rows)
     return Table(table_id, tuple(map(Cell, header)), body, title)
 
 
-def _csv_rows(path: Path, dialect: Dialect) -> list[tuple[int, list[str]]]:
+def _csv_rows(text: str, path: Path, dialect: Dialect) -> list[tuple[int, list[str]]]:
     """Return the rows, each with its last line number: at least one, all of one width, without blank lines."""
-    lines = csv.reader(io.StringIO(read_text(path), newline=""), **dialect)
+    lines = csv.reader(io.StringIO(text, newline=""), **dialect)
     rows: list[tuple[int, list[str]]] = []
     try:
         for fields in filter(None, lines):

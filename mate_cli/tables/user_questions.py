@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.text_files import JsonObject, parse_json, read_records, read_text
+from mate_cli.tables.text_files import JsonObject, parse_json, read_text
+from mate_cli.tables.user_records import read_user_records
 
 _ENDINGS = (".txt", ".csv", ".tsv", ".jsonl")
 
@@ -14,7 +14,7 @@ _ENDINGS = (".txt", ".csv", ".tsv", ".jsonl")
 def read_questions(path: Path) -> list[str]:
     """Read questions in order: the lines of .txt, the column ``question`` of .csv and .tsv, that key in .jsonl.
 
-    Blank lines are skipped. Commas or semicolons separate the fields of .csv.
+    Blank lines are skipped.
 
     Raises:
         UserError: the file cannot be read, has no question, or one that is empty.
@@ -23,8 +23,7 @@ def read_questions(path: Path) -> list[str]:
     if ending not in _ENDINGS:
         raise UserError(f"questions={path}: questions are a file in {', '.join(_ENDINGS)}; save them as one of them")
     if ending in (".csv", ".tsv"):
-        dialect = {"delimiter": "\t" if ending == ".tsv" else _separator(path), "strict": True}
-        places = [(where, record["question"]) for where, record in read_records(path, ("question",), dialect)]
+        places = [(where, record["question"]) for where, record in read_user_records(path, ("question",))]
     else:
         lines = enumerate(read_text(path).split("\n"), start=1)
         places = [(f"{path}: line {number}", line) for number, line in lines if line.strip()]
@@ -37,10 +36,3 @@ def read_questions(path: Path) -> list[str]:
         if not question:
             raise UserError(f"{where}: the question is empty")
     return [question for _, question in questions]
-
-
-def _separator(path: Path) -> str:
-    """Return the comma, or the semicolon if only that makes ``question`` a column of the first line."""
-    header = read_text(path).partition("\n")[0].rstrip("\r")
-    columns = {separator: next(csv.reader([header], delimiter=separator), []) for separator in ",;"}
-    return ";" if "question" not in columns[","] and "question" in columns[";"] else ","

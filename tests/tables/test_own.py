@@ -90,6 +90,33 @@ def test_a_wrong_line_is_named(line: str, wrong: str, folder: Path) -> None:
     assert wrong in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "separator", "encoding"),
+    [
+        ("train.csv", ";", "utf-8-sig"),
+        ("train.csv", ";", "cp1252"),
+        ("train.csv", "\t", "utf-16"),
+        ("train.tsv", "\t", "utf-8"),
+    ],
+)
+def test_questions_are_read_as_spreadsheets_save_them(name: str, separator: str, encoding: str, folder: Path) -> None:
+    (folder / "train.csv").unlink()
+    rows = [
+        ["question", "table", "answer"],
+        ["Wo wohnt die Bürgermeisterin, Ann Lee, für gewöhnlich?", "cities.csv", "Alder|Birch"],
+    ]
+    (folder / name).write_text("".join(f"{separator.join(row)}\r\n" for row in rows), encoding=encoding, newline="")
+    (example,) = CELLS.read_split(folder, "train").examples
+    assert (example.question, example.answers) == (rows[1][0], ("Alder", "Birch"))
+    assert CELLS.split_files(folder, "train")[0] == folder / name
+
+
+def test_two_files_of_a_split_are_refused(folder: Path) -> None:
+    (folder / "train.tsv").write_text("question\ttable\tanswer\n")
+    with pytest.raises(UserError, match=r"both train.tsv and train.csv are there; keep one of them"):
+        CELLS.read_split(folder, "train")
+
+
 def test_an_id_twice_and_a_missing_column_are_named(folder: Path) -> None:
     (folder / "dev.csv").write_text("id,question,table,answer\na,b,cities.csv,800\na,c,cities.csv,800\n")
     with pytest.raises(UserError, match="line 3, column 'id': 'a' is the id of another question"):
