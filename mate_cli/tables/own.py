@@ -1,23 +1,26 @@
 """Read questions about a user's own tables: train, dev and test, each .csv or .tsv, in one folder; each is optional.
 
-The first line names the columns: ``question``, ``table`` (a file in the folder, in any format that ``mate predict``
-reads), ``answer`` (texts of cells or a number, several joined by |), and optionally ``id``.
+The first line names the columns: ``question``, ``table`` (``FILE`` or ``FILE#PART`` in the folder, in any format that
+``mate predict`` reads), ``answer`` (texts of cells or a number, several joined by |), and optionally ``id``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, shown
-from mate_cli.tables.split import ReleaseLayout, Split, table_files
+from mate_cli.tables.split import ReleaseLayout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
-from mate_cli.tables.table import Example
+from mate_cli.tables.table import Example, Table
+from mate_cli.tables.table_place import table_place
 from mate_cli.tables.user_records import read_user_records
-from mate_cli.tables.user_table import read_table
+from mate_cli.tables.user_table import ENDINGS, open_part
 
 _COLUMNS = ("question", "table", "answer")
+_NAMED = 3  # of the tables that are missing
 
 _LAYOUT = ReleaseLayout(
     content="train.csv and dev.csv, whose columns are question, table and answer, and the tables that they name",
@@ -44,23 +47,22 @@ class OwnFormat:
     def split_files(self, data_dir: Path, split: str) -> list[Path]:
         """Return the file of the questions, then the files of the tables that it names."""
         path = _question_file(data_dir, split)
-        return [path, *table_files(data_dir, _records(path), "table").values()]
+        return [path, *sorted({table.file for table in _named_tables(data_dir, _records(path)).values()})]
 
     def read_split(self, data_dir: Path, split: str) -> Split:
-        """Read one split; each table is read once, and a question whose table is missing is counted and left out.
+        """Read one split; each table is read once.
 
         Raises:
-            UserError: a file is broken, a table lies outside the folder, or a question has no answer or a used id.
+            UserError: a file is broken or missing, a table lies outside the folder, or a question has no answer or a
+                used id.
         """
         records = list(_records(_question_file(data_dir, split)))
-        files = table_files(data_dir, records, "table")
-        tables = {name: replace(read_table(file), id=name) for name, file in files.items() if file.is_file()}
+        tables = _tables(data_dir, _named_tables(data_dir, records))
         finders = {name: SupervisionFinder(table) for name, table in tables.items()}
         examples: dict[str, Example] = {}
         problems: dict[str, str] = {}
         for number, (where, record) in enumerate(records, start=1):
-            if (table := tables.get(record["table"])) is None:
-                continue
+            table = tables[record["table"]]
             name, answers = record.get("id") or f"{split}-{number}", _answers(record["answer"], where)
             if name in examples:
                 raise UserError(f"{where}, column 'id': {shown(name)} is the id of another question")
@@ -74,7 +76,16 @@ class OwnFormat:
             )
             if target.problem:
                 problems[name] = target.problem
-        return Split(tuple(examples.values()), len(records) - len(examples), len(records), problems)
+        return Split(tuple(examples.values()), missing_tables=0, questions=len(records), unsupervised=problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A table as questions name it: where the first of them does, its file, which may not exist, and the part of it."""
+
+    where: str
+    file: Path
+    part: str | None
 
 
 def _question_file(data_dir: Path, split: str) -> Path:
@@ -91,6 +102,50 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             if not stripped[column]:
                 raise UserError(f"{where}: column {column!r} is empty")
         yield where, stripped
+
+
+def _named_tables(data_dir: Path, records: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, _Named]:
+    """Return the tables that questions are about, by name.
+
+    Raises:
+        UserError: a name leads out of the folder, or is not a valid file name.
+    """
+    tables: dict[str, _Named] = {}
+    for line, record in records:
+        if (name := record["table"]) not in tables:
+            where, (file, part) = f"{line}, column 'table'", table_place(name, data_dir)
+            tables[name] = _Named(where, file_below(data_dir, file, where), part)
+    return tables
+
+
+def _tables(data_dir: Path, named: Mapping[str, _Named]) -> dict[str, Table]:
+    """Read the tables that questions are about; the id of each is its name.
+
+    Raises:
+        UserError: some are missing, or one is broken.
+    """
+    missing = [table for table in named.values() if not table.file.is_file()]
+    if missing:
+        raise UserError("\n".join(_missing(data_dir, missing)))
+    tables = {}
+    for name, table in named.items():
+        try:
+            tables[name] = replace(open_part(table.file, table.part)[0], id=name)
+        except UserError as error:
+            raise UserError(f"{table.where}: {str(error).removeprefix('table=')}") from error
+    return tables
+
+
+def _missing(data_dir: Path, missing: list[_Named]) -> Iterator[str]:
+    """Yield a line for each of the first tables that are missing, with the file that may be meant, and one for more."""
+    there = [str(file.relative_to(data_dir)) for file in data_dir.rglob("*") if file.name.lower().endswith(ENDINGS)]
+    for table in missing[:_NAMED]:
+        name = str(table.file.relative_to(data_dir))
+        near = difflib.get_close_matches(name, there, n=1, cutoff=0.6)
+        remedy = f"did you mean {near[0]}?" if near else "put the file there, or correct the name"
+        yield f"{table.where}: there is no {shown(name)} in {data_dir}; {remedy}"
+    if (more := len(missing) - _NAMED) > 0:
+        yield f"{data_dir}: {more} more tables are missing"
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:

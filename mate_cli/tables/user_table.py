@@ -64,24 +64,23 @@ def open_table(place: str | Path, given: CsvFormat = FOUND) -> tuple[Table, str 
     path = Path(file)
     if "://" in file and not path.exists():
         raise UserError(f"table={place}: this is an address; download the file and name it")
-    ending = path.suffix.lower() or ".csv"
-    if ending not in ENDINGS:
-        endings = ", ".join(ENDINGS)
-        raise UserError(f"table={place}: a table is a file in {endings}, not {ending}; save it as one of them")
-    if part is not None and ending not in _PARTS:
-        raise UserError(f"table={place}: a file in {ending} is one table; leave out #{part}")
-    if given != FOUND and ending not in _CSV:
+    if given != FOUND and _ending(path) in (*_FILES, *_PARTS):
         raise UserError(f"table={place}: encoding, separator and header_row are for CSV files; leave them out")
     return open_part(path, part, given)
 
 
 def open_part(path: Path, part: str | None = None, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
-    """Read a file, or the part of that name of it, as ``open_table``; its ending is one of ``ENDINGS``, or missing.
+    """Read a file, or the part of that name of it, as ``open_table``.
 
     Raises:
-        UserError: the file is broken, or has no such part.
+        UserError: the ending is not one of ``ENDINGS``, nor missing, the file is broken, or it has no such part.
     """
-    ending = path.suffix.lower() or ".csv"
+    ending = _ending(path)
+    if ending not in ENDINGS:
+        endings = ", ".join(ENDINGS)
+        raise UserError(f"table={path}: a table is a file in {endings}, not {ending}; save it as one of them")
+    if part is not None and ending not in _PARTS:
+        raise UserError(f"table={path}#{part}: a file in {ending} is one table; leave out #{part}")
     if ending in _CSV:
         return open_csv(path, given)
     if ending in _WORKBOOKS:
@@ -99,3 +98,7 @@ def table_parts(path: Path) -> list[str | None]:
         return [None]
     names = _PARTS[ending](path)
     return list(names) if len(names) > 1 else [None]
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.lower() or ".csv"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,6 @@ How many people live here?,cities.csv,2900
 Who has two cities?,cities.csv,Bob Moe
 Which is greener?,cities.csv,neither
 What is the oldest ship?,ships/list.json,Argo
-Where is it?,lost.csv,here
 """
 
 
@@ -37,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_answers_are_found_in_the_tables(folder: Path) -> None:
     split = CELLS.read_split(folder, "train")
-    assert (len(split.examples), split.missing_tables, split.questions) == (6, 1, 7)
+    assert (len(split.examples), split.missing_tables, split.questions) == (6, 0, 6)
     birch, several, total, twice, neither, ship = split.examples
     assert (birch.id, birch.answers, birch.candidates, birch.value) == ("train-1", ("800",), ((1, 2),), 800)
     assert (several.answers, several.candidates) == (("Alder", "Cedar"), ((0, 0), (2, 0)))
@@ -66,7 +67,7 @@ def test_each_cell_with_an_answer_is_an_alternative(folder: Path) -> None:
 
 
 def test_the_files_of_a_split_are_its_questions_and_tables(folder: Path) -> None:
-    names = ("train.csv", "cities.csv", "lost.csv", "ships/list.json")
+    names = ("train.csv", "cities.csv", "ships/list.json")
     assert CELLS.split_files(folder, "train") == [folder / name for name in names]
     assert CELLS.LAYOUT.present_splits(folder) == ["train", "dev"]
     assert split_of(folder / "dev.csv") == ("own", folder, "dev")
@@ -109,6 +110,59 @@ def test_questions_are_read_as_spreadsheets_save_them(name: str, separator: str,
     (example,) = CELLS.read_split(folder, "train").examples
     assert (example.question, example.answers) == (rows[1][0], ("Alder", "Birch"))
     assert CELLS.split_files(folder, "train")[0] == folder / name
+
+
+def test_missing_tables_are_named_with_their_lines_and_the_files_that_may_be_meant(folder: Path) -> None:
+    names = ("citties.csv", "cities.csv", "list.json", "ship/list.json", "x.xlsx#Peaks", "citties.csv", "y.csv")
+    (folder / "train.csv").write_text("question,table,answer\n" + "".join(f"a,{name},800\n" for name in names))
+    with pytest.raises(UserError) as error:
+        CELLS.read_split(folder, "train")
+    train = folder / "train.csv"
+    assert str(error.value).splitlines() == [
+        f"{train}: line 2, column 'table': there is no 'citties.csv' in {folder}; did you mean cities.csv?",
+        f"{train}: line 4, column 'table': there is no 'list.json' in {folder}; did you mean ships/list.json?",
+        f"{train}: line 5, column 'table': there is no 'ship/list.json' in {folder}; did you mean ships/list.json?",
+        f"{folder}: 2 more tables are missing",
+    ]
+    train.write_text("question,table,answer\na,x.xlsx#Peaks,800\n")
+    with pytest.raises(UserError, match=r"there is no 'x.xlsx' in .*; put the file there, or correct the name"):
+        CELLS.read_split(folder, "train")
+
+
+def test_a_part_of_a_file_is_named_as_on_the_command_line(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "all.db")) as database, database:
+        database.executescript("create table cities (city, people); insert into cities values ('Alder', 1200)")
+        database.executescript("create table ships (ship, built); insert into ships values ('Argo', 1901)")
+    (folder / "odd#name.csv").write_text(CITIES)
+    train = folder / "train.csv"
+    train.write_text(
+        "question,table,answer\na,all.db#cities,1200\nb,all.db#ships,1901\nc,odd#name.csv,800\n"
+        'd,"all.db#select ship from ships where built > 1/1",Argo\n'
+    )
+    first, second, odd, query = CELLS.read_split(folder, "train").examples
+    assert (first.table.id, first.table.title, first.candidates) == ("all.db#cities", "cities", ((0, 1),))
+    assert (second.table.header[0].text, odd.table.num_rows, query.candidates) == ("ship", 3, ((0, 0),))
+    assert CELLS.split_files(folder, "train") == [train, folder / "all.db", folder / "odd#name.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("all.db#citys", "all.db: unknown table 'citys': did you mean cities? choose from cities"),
+        ("cities.csv#x", "cities.csv#x: a file in .csv is one table; leave out #x"),
+        ("note.doc", "note.doc: a table is a file in .csv, "),
+        ("../up.db#x", "'../up.db' leads out of the data folder"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_named_with_its_line(name: str, wrong: str, folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "all.db")) as database, database:
+        database.execute("create table cities (city)")
+    (folder / "note.doc").touch()
+    (folder / "train.csv").write_text(f"question,table,answer\na,{name},800\n")
+    with pytest.raises(UserError) as error:
+        CELLS.read_split(folder, "train")
+    assert str(error.value).startswith(f"{folder / 'train.csv'}: line 2, column 'table': ")
+    assert wrong in str(error.value)
 
 
 def test_two_files_of_a_split_are_refused(folder: Path) -> None:
