@@ -1,7 +1,11 @@
-"""Read a user's own table from a Parquet file or a pandas DataFrame; null and NaN are empty cells."""
+"""Read a user's own table from a Parquet file or a pandas DataFrame; null and NaN are empty cells.
+
+Times, lengths of time and periods read as pandas shows them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
+_MIDNIGHT = " 00:00:00"
 _EXPANDED = 1 << 27  # bytes that the rows read at once may become: a text that a column repeats is stored once
 
 
@@ -23,6 +28,7 @@ def read_parquet(path: Path) -> Table:
     Raises:
         UserError: it cannot be read, is not a Parquet file, has a column of another type, or is too large.
     """
+    import pandas.core.arrays.arrow.extension_types  # noqa: F401  # tells Arrow what a period of pandas is
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
@@ -37,13 +43,16 @@ def read_parquet(path: Path) -> Table:
 
 
 def frame_table(frame: pd.DataFrame, name: str = "table") -> Table:
-    """Return the table of a frame without its index: texts as they are, numbers as in a Parquet file.
+    """Return the table of a frame: texts as they are, numbers as in a Parquet file, an index with a name in front.
 
     Raises:
         UserError: it has no column or no row, or too many.
     """
+    levels = [level for level, label in enumerate(frame.index.names) if label is not None]
+    if levels:
+        frame = frame.reset_index(level=levels, allow_duplicates=True)
     columns = [_frame_texts(frame.iloc[:, number]) for number in range(frame.shape[1])]
-    return table_of(Path(name), [str(label) for label in frame.columns], list(zip(*columns, strict=True)))
+    return table_of(Path(name), list(map(_label, frame.columns)), list(zip(*columns, strict=True)))
 
 
 def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
@@ -60,7 +69,7 @@ def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
             texts += more
             size += sum(map(len, more))
         check_bytes(path, size)
-    return columns
+    return [_as_shown(kind, texts) for kind, texts in zip(file.schema_arrow.types, columns, strict=True)]
 
 
 def _parquet_texts(name: str, column: pa.Array, path: Path) -> list[str]:
@@ -70,11 +79,10 @@ def _parquet_texts(name: str, column: pa.Array, path: Path) -> list[str]:
     try:
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), None, column)
-        texts: list[str | None] = column.cast(pa.string()).to_pylist()
+        return _texts(column)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         kind = named(str(column.type))
         raise UserError(f"{path}: column {shown(name)} has type {kind}, neither text nor number") from error
-    return [text or "" for text in texts]
 
 
 def _frame_texts(column: Any) -> list[str]:
@@ -82,7 +90,38 @@ def _frame_texts(column: Any) -> list[str]:
 
     try:
         # Where a gap made floats of whole numbers, Arrow writes them without a decimal point.
-        texts: list[str | None] = pa.array(column, from_pandas=True).cast(pa.string()).to_pylist()
+        array = pa.array(column, from_pandas=True)
+        return _as_shown(array.type, _texts(array))
     except pa.ArrowException:  # values of several types
-        texts = [None if null else str(value) for value, null in zip(column, column.isna(), strict=True)]
-    return [text or "" for text in texts]
+        return _written(column)
+
+
+def _texts(column: pa.Array) -> list[str]:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_temporal(column.type) or getattr(column.type, "extension_name", "").startswith("pandas."):
+        return _written(column.to_pandas())
+    return [text or "" for text in column.cast(pa.string()).to_pylist()]
+
+
+def _written(column: pd.Series[Any]) -> list[str]:
+    return ["" if null else str(value) for value, null in zip(column, column.isna(), strict=True)]
+
+
+def _as_shown(kind: pa.DataType, texts: list[str]) -> list[str]:
+    """Return days and lengths of time without their hours where none has one."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_timed = pa.types.is_timestamp(kind) or pa.types.is_duration(kind)
+    if is_timed and all(text.endswith(_MIDNIGHT) for text in texts if text):
+        return [text.removesuffix(_MIDNIGHT) for text in texts]
+    return texts
+
+
+def _label(label: Hashable) -> str:
+    """Return a label of a frame's columns as one text; those of several levels are joined as rows of a header are."""
+    return " ".join(dict.fromkeys(filter(None, map(str, label)))) if isinstance(label, tuple) else str(label)

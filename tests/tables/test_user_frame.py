@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +38,47 @@ def test_values_become_texts_and_gaps_become_empty_cells() -> None:
     ]
 
 
-def test_labels_may_be_numbers_or_repeat_and_the_index_is_left_out() -> None:
+def test_times_read_as_pandas_shows_them(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "month": pd.period_range("2024-03", periods=2, freq="M"),
+            "day": pd.to_datetime(["2024-03-01", None]),
+            "moment": pd.to_datetime(["2024-03-01", "2024-03-01 10:20"], format="mixed"),
+            "zone": pd.to_datetime(["2024-03-01", None]).tz_localize("Europe/Berlin"),
+            "clock": [datetime.time(1, 2), None],
+            "took": pd.to_timedelta(["1 days 02:00:00", None]),
+            "days": pd.to_timedelta(["1 days", "2 days"]),
+            "kind": pd.Categorical(pd.to_datetime(["2024-03-01", None])),
+        }
+    )
+    expected = [
+        ["2024-03", "2024-03-01", "2024-03-01 00:00:00", "2024-03-01 00:00:00+01:00", "01:02:00", "1 days 02:00:00"],
+        ["2024-04", "", "2024-03-01 10:20:00", "", "", ""],
+    ]
+    assert [row[:6] for row in texts(frame)] == expected
+    assert [row[6:] for row in texts(frame)] == [["1 days", "2024-03-01"], ["2 days", ""]]
+    frame.to_parquet(tmp_path / "frame.parquet")
+    code = (
+        "import sys; from pathlib import Path; from mate_cli.tables.user_arrow import read_parquet;"
+        "print([[cell.text for cell in row] for row in read_parquet(Path(sys.argv[1])).rows])"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "frame.parquet")]  # a process that knows no types of pandas yet
+    read = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert ast.literal_eval(read) == texts(frame)
+
+
+def test_an_index_with_a_name_is_the_first_column() -> None:
+    frame = pd.DataFrame({"city": ["Alder", "Birch", "Cedar"], "year": [2020] * 3, "people": [1, 2, 3]})
+    table = frame_table(frame.set_index(["city", "year"]))
+    assert [cell.text for cell in table.header] == ["city", "year", "people"]
+    assert [cell.text for cell in table.rows[1]] == ["Birch", "2020", "2"]
+    spread = frame_table(frame.pivot_table(index="city", columns="year", values=["people"], aggfunc=["sum"]))
+    assert [cell.text for cell in spread.header] == ["city", "sum people 2020"]
+    again = frame.set_index("city", drop=False)
+    assert [cell.text for cell in frame_table(again).header] == ["city", "city", "year", "people"]
+
+
+def test_labels_may_be_numbers_or_repeat_and_an_index_without_a_name_is_left_out() -> None:
     frame = pd.DataFrame([["x", "y", "z"]], columns=["a", "a", 7], index=["row"])
     assert [cell.text for cell in frame_table(frame).header] == ["a", "a", "7"]
     assert texts(frame) == [["x", "y", "z"]]
