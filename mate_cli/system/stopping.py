@@ -16,6 +16,7 @@ SWEPT = "MATE_SWEPT"
 """Environment variable of jobs that a sweep started: they stop when the sweep is gone."""
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, a scheduler's, the end of the terminal
+_caught: list[int] = []  # those of them that this process got, in order
 
 
 @contextmanager
@@ -29,13 +30,15 @@ def stopping_tidily() -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         if os.getpid() == process:
-            raise Preempted if number == signal.SIGTERM else KeyboardInterrupt
+            _caught.append(number)
+            raise swallowed_request()
         if number == signal.SIGTERM:
             os._exit(128 + number)
 
     is_main = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS if is_main}
     ours = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
+    _caught.clear()
     for number in ours:
         signal.signal(number, stop)
     try:
@@ -43,6 +46,11 @@ def stopping_tidily() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, before[number])
+
+
+def swallowed_request() -> KeyboardInterrupt:
+    """Return what a request to stop had raised, where a library says only that it was interrupted."""
+    return Preempted() if signal.SIGTERM in _caught else KeyboardInterrupt()
 
 
 def stop_with_parent() -> None:
@@ -79,3 +87,4 @@ def leave_stopping_to_parent() -> None:
     """Ignore what asks to stop: terminals and schedulers ask the whole group, and one process of it answers."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+    _caught.clear()

@@ -17,6 +17,7 @@ from typing import Any
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.distribution import install_command
 from mate_cli.system.errors import UserError, named, shown
+from mate_cli.system.stopping import swallowed_request
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_ROWS, check_bytes, check_size, file_size, table_of
 
@@ -83,8 +84,8 @@ def _sqlite(path: Path) -> Iterator[Any]:
             yield connection
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-            if time.monotonic() <= end:  # Ctrl-C, which SQLite does not let through
-                raise KeyboardInterrupt from error
+            if time.monotonic() <= end:  # Ctrl-C or SIGTERM, which SQLite does not let through
+                raise swallowed_request() from error
             raise _too_slow(path) from error
         raise UserError(f"{path}: {_reason(error, 'SQLite')}") from error
 
@@ -108,8 +109,8 @@ def _duckdb(path: Path) -> Iterator[Any]:
     except duckdb.InterruptException as error:
         raise _too_slow(path) from error
     except RuntimeError as error:
-        if str(error) == "Query interrupted":  # Ctrl-C, which DuckDB may only notice at the end of the time
-            raise KeyboardInterrupt from error
+        if str(error) == "Query interrupted":  # the same, which DuckDB may only notice at the end of the time
+            raise swallowed_request() from error
         raise
     except duckdb.Error as error:
         raise UserError(f"{path}: {_reason(error, 'DuckDB')}") from error

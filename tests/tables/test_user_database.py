@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from mate_cli.system.errors import UserError
+from mate_cli.system.errors import Preempted, UserError
+from mate_cli.system.stopping import stopping_tidily
 from mate_cli.tables import user_database
 from mate_cli.tables.user_limits import MAX_ROWS
 from mate_cli.tables.user_table import read_table
@@ -129,14 +130,21 @@ def test_a_query_that_takes_too_long_is_ended(file_of: Callable[[str], Path], mo
     assert texts(path) == TEXTS
 
 
-def test_a_query_can_be_interrupted(file_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Preempted)])
+def test_a_query_can_be_interrupted(
+    number: signal.Signals,
+    raised: type[KeyboardInterrupt],
+    file_of: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(user_database, "_MOST_SECONDS", 2)  # DuckDB then looks for signals
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), number))
     timer.start()
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with stopping_tidily(), pytest.raises(KeyboardInterrupt) as caught:
             read_table(f"{file_of(CITIES)}#{ENDLESS}")
+        assert caught.type is raised
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)
