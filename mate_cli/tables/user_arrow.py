@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mate_cli.system.errors import UserError, named, shown
+from mate_cli.tables.header import joined
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import check_bytes, check_size, file_size, table_of
 
@@ -124,4 +125,4 @@ def _as_shown(kind: pa.DataType, texts: list[str]) -> list[str]:
 
 def _label(label: Hashable) -> str:
     """Return a label of a frame's columns as one text; those of several levels are joined as rows of a header are."""
-    return " ".join(dict.fromkeys(filter(None, map(str, label)))) if isinstance(label, tuple) else str(label)
+    return joined(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -11,9 +11,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from mate_cli.system.errors import UserError, named, shown
-from mate_cli.tables.csv_header import looks_like_data
+from mate_cli.system.errors import UserError, named
 from mate_cli.tables.encodings import decoded
+from mate_cli.tables.header import header_doubt
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_BYTES, check_bytes, check_size, table_of
 
@@ -80,7 +80,8 @@ def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
     table = _table(path, rows, header_row)
     remarks = [_remark(path, CsvFormat(encoding, separator, header_row), given)]
     if given.header_row is None and header_row == rows[0].number:
-        remarks.append(_doubt(path, rows))
+        header, *body = (row.fields for row in rows)
+        remarks.append(header_doubt(path, header, body, "set header_row=0"))
     return table, "; ".join(filter(None, remarks)) or None
 
 
@@ -194,11 +195,3 @@ def _remark(path: Path, found: CsvFormat, given: CsvFormat) -> str | None:
     if given.header_row is None and found.header_row != 1:
         said.append(f"header_row={found.header_row}")
     return f"{path}: read with {' '.join(said)}, as its content suggests; if that is wrong, set it" if said else None
-
-
-def _doubt(path: Path, rows: Sequence[_Row]) -> str | None:
-    """Return what to do if the first row is data and no header, where it looks so; all rows are equally wide."""
-    header, *body = (row.fields for row in rows)
-    if not looks_like_data(header, body):
-        return None
-    return f"{path}: the header, {shown(', '.join(header))}, looks like data; if there is no header, set header_row=0"

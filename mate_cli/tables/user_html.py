@@ -18,6 +18,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
+from mate_cli.tables.header import joined
 from mate_cli.tables.table import Table
 from mate_cli.tables.text_files import read_text
 from mate_cli.tables.user_limits import MAX_BYTES, MAX_ROWS, check_size, table_of
@@ -143,7 +144,7 @@ def _table(path: Path, table: _Table) -> Table:
     check_size(path, len(grid) // 2, width)
     grid = [row + [""] * (width - len(row)) for row in grid]
     count = heads.index(False) if False in heads else 1
-    header = [" ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*grid[: max(count, 1)], strict=True)]
+    header = list(map(joined, zip(*grid[: max(count, 1)], strict=True)))
     rows = [row for row in grid[max(count, 1) :] if any(row)]
     return table_of(path, header, rows, " ".join("".join(table.caption).split()))
 

@@ -74,6 +74,72 @@ def test_a_text_merged_over_all_columns_is_a_title_of_two_columns_too(tmp_path: 
     assert read_table(path).title == "Sales"
 
 
+def merged(path: Path, rows: list[list[Any]], *ranges: str) -> Path:
+    workbook(path, T=rows)
+    book = openpyxl.load_workbook(path)
+    for cells in ranges:
+        book["T"].merge_cells(cells)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "ranges", "header"),
+    [
+        (
+            [["Team", "Goals", None, "Points"], [None, "home", "away", None], ["Red", 3, 4, 7]],
+            ["A1:A2", "B1:C1"],
+            ["Team", "Goals home", "Goals away", "Points"],
+        ),
+        ([[None, 2020, None], ["City", "Q1", "Q2"], ["Alder", 1, 2]], ["B1:C1"], ["City", "2020 Q1", "2020 Q2"]),
+        (
+            [["City", "People", None], [None, 2020, 2021], ["Alder", 1, 2]],
+            ["B1:C1"],
+            ["City", "People 2020", "People 2021"],
+        ),
+        (
+            [["Of 2020", None, None], ["x", "y", None], [None, "z", None], [None, "a", "b"], [1, 2, 3]],
+            ["A1:C1", "A2:A4", "B2:C2", "B3:C3"],
+            ["x", "y z a", "y z b"],
+        ),
+    ],
+)
+def test_a_header_of_several_rows_is_joined_and_said(
+    rows: list[list[Any]], ranges: list[str], header: list[str], tmp_path: Path
+) -> None:
+    path = merged(tmp_path / "t.xlsx", rows, *ranges)
+    table, remark = open_table(path)
+    assert [cell.text for cell in table.header] == header
+    assert table.num_rows == 1
+    count = len(rows) - 1 - (rows[0][0] == "Of 2020")
+    said = f"{path}: {count} rows are joined to the header, as cells of it are merged; if that is wrong, split these"
+    assert said in (remark or "")
+
+
+@pytest.mark.parametrize(
+    "rows", [[["Name", None, "Town"], ["Ann", "Lee", "Oslo"]], [["Low", None, "Town"], [7, 2, None], [5, 3, "Oslo"]]]
+)
+def test_data_below_a_merged_cell_is_no_header(rows: list[list[Any]], tmp_path: Path) -> None:
+    path = merged(tmp_path / "t.xlsx", [*rows, rows[-1]], "A1:B1")
+    assert texts(path)[0] == [rows[0][0], rows[0][0], "Town"]
+    assert read_table(path).num_rows == len(rows)
+
+
+def test_a_title_merged_over_rows_and_columns(tmp_path: Path) -> None:
+    rows = [["Sales", None], [None, None], ["item", "sold"], ["A", 5]]
+    path = merged(tmp_path / "t.xlsx", rows, "A1:B2")
+    assert texts(path) == [["item", "sold"], ["A", "5"]]
+    assert read_table(path).title == "Sales"
+
+
+def test_a_header_that_looks_like_data_is_said(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", T=[["Heat", 1995], ["Alien", 1979]], U=[["Film", 2020], ["Heat", 3]])
+    assert open_table(f"{path}#T")[1] == (
+        f"{path}: the header, 'Heat, 1995', looks like data; if there is no header, write one above it"
+    )
+    assert open_table(f"{path}#U")[1] is None
+
+
 def test_a_number_merged_over_rows_is_said(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", T=[["item", "budget"], ["A", 100], ["B", None], ["C", 50]])
     book = openpyxl.load_workbook(path)
@@ -124,6 +190,19 @@ def test_formulas_without_a_saved_value_are_counted(tmp_path: Path) -> None:
         f"{path}: 2 formulas without a saved value are empty here; open and save the file in a spreadsheet program"
     )
     assert "t.xlsx: 1 formula without a saved value is empty here" in (open_table(f"{path}#One")[1] or "")
+
+
+def test_cells_with_errors_are_counted_and_named(tmp_path: Path) -> None:
+    rows = [["Player", "Goals", "Mean"], ["Ann", 0, "#DIV/0!"], ["Bo", "#N/A", "#DIV/0!"], ["#hash", 1, 2]]
+    path = workbook(tmp_path / "t.xlsx", T=rows, One=[["n"], [1], ["#REF!"]])
+    table, remark = open_table(f"{path}#T")
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["Ann", "0", ""],
+        ["Bo", "", ""],
+        ["#hash", "1", "2"],
+    ]
+    assert remark == f"{path}: 3 cells with errors are empty here (#DIV/0!, #N/A); mend them in a spreadsheet program"
+    assert "t.xlsx: 1 cell with an error is empty here (#REF!)" in (open_table(f"{path}#One")[1] or "")
 
 
 @pytest.mark.parametrize("cell", ["<c r='A2'><f>1+1</f><v>2</v></c>", "<c r='A2' t='str'><f>T(1)</f><v></v></c>"])

@@ -1,6 +1,7 @@
-"""Count the formulas of a sheet that were saved without a value, as openpyxl and pandas write them.
+"""Count the cells of a sheet that read as empty and are not: errors, and formulas saved without a value.
 
-The library that reads workbooks gives the same for these as for an empty cell, so the sheet's XML is read for them.
+openpyxl and pandas write such formulas. The library that reads workbooks gives the same for these cells as for an empty
+one, so the sheet's XML is read for them.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ import posixpath
 import re
 import zipfile
 import zlib
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError, fromstring, iterparse
 
 ENDINGS = (".xlsx", ".xlsm")
 """What the names of workbooks end in whose sheets are XML of this kind."""
 
 _BOOK, _PARTS_OF_BOOK = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
-_FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
+_TELLING = re.compile(rb"<(\w+:)?f[\s/>]|\st=[\"']e[\"']")  # a formula, or a cell with an error
 _CHUNK, _OVERLAP = 1 << 20, 100  # bytes
 # A part is missing, damaged, encrypted or packed in an unknown way; what reads the cells says what is wrong.
 _UNREADABLE = (
@@ -25,8 +28,15 @@ _UNREADABLE = (
 )
 
 
-def unsaved_formulas(path: Path, sheet: str) -> int:
-    """Return how many formulas of a sheet have no saved value; 0 where its XML cannot be read.
+class Gaps(NamedTuple):
+    """How many formulas of a sheet have no saved value, and how many cells have which error, as ``#DIV/0!``."""
+
+    unsaved: int
+    errors: Counter[str]
+
+
+def sheet_gaps(path: Path, sheet: str) -> Gaps:
+    """Return the gaps of a sheet; none where its XML cannot be read.
 
     Args:
         path: a workbook that is not too large, also when it is unpacked.
@@ -35,9 +45,9 @@ def unsaved_formulas(path: Path, sheet: str) -> int:
     try:
         with zipfile.ZipFile(path) as book:
             part = _part(book, sheet)
-            return _count(book, part) if _has_formulas(book, part) else 0
+            return _gaps(book, part) if _has_gaps(book, part) else Gaps(0, Counter())
     except _UNREADABLE:
-        return 0
+        return Gaps(0, Counter())
 
 
 def _part(book: zipfile.ZipFile, sheet: str) -> str:
@@ -53,27 +63,29 @@ def _attribute(element: Element, name: str) -> str | None:
     return next((value for key, value in element.items() if key.endswith(f"}}{name}")), None)
 
 
-def _has_formulas(book: zipfile.ZipFile, part: str) -> bool:
-    """Look for the tag of a formula, which takes far less time than parsing."""
+def _has_gaps(book: zipfile.ZipFile, part: str) -> bool:
+    """Look for what tells of gaps, which takes far less time than parsing."""
     with book.open(part) as content:
         end = b""
         while chunk := content.read(_CHUNK):
-            if _FORMULA.search(end + chunk):
+            if _TELLING.search(end + chunk):
                 return True
             end = chunk[-_OVERLAP:]
     return False
 
 
-def _count(book: zipfile.ZipFile, part: str) -> int:
-    count = 0
+def _gaps(book: zipfile.ZipFile, part: str) -> Gaps:
+    unsaved, errors = 0, Counter[str]()
     with book.open(part) as content:
         for _, element in iterparse(content):
             kind = element.tag.rpartition("}")[2]
             if kind == "c":
-                count += _is_unsaved(element)
+                unsaved += _is_unsaved(element)
+                if element.get("t") == "e":
+                    errors[element.findtext("{*}v", "")] += 1
             if kind in ("c", "row"):
                 element.clear()  # else the whole sheet stays in memory
-    return count
+    return Gaps(unsaved, errors)
 
 
 def _is_unsaved(cell: Element) -> bool:

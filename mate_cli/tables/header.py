@@ -1,18 +1,33 @@
-"""Tell whether the header of a CSV file looks like data: the first row of a file without a header.
+"""Join the rows of a header, and tell whether a header looks like data: the first row of a table without a header.
 
 It does where every column of numbers has a number for a header, unless these numbers are labels: years above other
-numbers, or as evenly spaced as "1, 2, 3" or "10, 20, 30". Of a file of texts alone nothing can be told.
+numbers, or as evenly spaced as "1, 2, 3" or "10, 20, 30". Of a table of texts alone nothing can be told.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from pathlib import Path
+
+from mate_cli.system.errors import shown
 
 _NUMBER = re.compile(r"[-+]?\d+(,\d{3})*(\.\d+)?")
 _YEAR = re.compile(r"(19|20)\d\d")
 _ROWS = 20
+
+
+def joined(labels: Iterable[str]) -> str:
+    """Return the labels of a column, one below the other, as one; a repeated one counts once."""
+    return " ".join(dict.fromkeys(filter(None, labels)))
+
+
+def header_doubt(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], remedy: str) -> str | None:
+    """Return a line that says what to do if the header of a file is data, where it looks so."""
+    if not looks_like_data(header, rows):
+        return None
+    return f"{path}: the header, {shown(', '.join(header))}, looks like data; if there is no header, {remedy}"
 
 
 def looks_like_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
