@@ -21,6 +21,7 @@ _MAX_LINE = 1 << 20
 TAB = "\t"
 _SEPARATORS = (TAB, "|", ";", ",")  # in a tie, a comma is more likely to be part of a number
 _LINES_TO_SNIFF = 20
+_WORD = re.compile(r"\D*[^\W\d_]\D*")  # without a digit, as a comma may be part of a number
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]")  # to a passage; the bar in it separates no fields
 _NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?\s*')  # the first line of some files that Excel wrote
 
@@ -158,7 +159,8 @@ def _separator(lines: Sequence[str]) -> str:
     """Choose the separator that makes most of the first lines as wide as the first; in a tie, the widest.
 
     Where none splits the first line, it may be a title: then the one that makes all lines below it equally wide. A
-    comma may also be part of a text, so it must make three fields of each, or a blank line be below the title.
+    comma may also be part of a text, so it must make three fields of each, or a blank line be below the title, or the
+    commas look like those between fields.
     """
     unlinked = [_LINK.sub("", line) for line in lines]
     widths = {separator: _widths(unlinked, separator) for separator in _SEPARATORS}
@@ -174,9 +176,16 @@ def _separator(lines: Sequence[str]) -> str:
         titles = next((number for number, width in enumerate(own) if width > 1), len(own))
         below = {width for width in own[titles:] if width}
         is_sure = separator != "," or 0 in own[:titles]
-        if len(below) == 1 and (is_sure or min(below) > 2):
+        if len(below) == 1 and (is_sure or min(below) > 2 or _separates(unlinked[titles:])):
             return separator
     return "," if fitness(",") == fitness(best) else best
+
+
+def _separates(lines: Sequence[str]) -> bool:
+    """Return whether commas look like separators: without blanks behind them, beside a word in the first line."""
+    header, *body = csv.reader(lines)
+    has_blanks = any(field.startswith(" ") for row in (header, *body) for field in row[1:])
+    return not has_blanks and any(map(_WORD.fullmatch, header))
 
 
 def _widths(lines: Sequence[str], separator: str) -> list[int]:

@@ -167,6 +167,8 @@ def test_an_encoding_that_is_given_counts(tmp_path: Path) -> None:
         ("Towns\nof 2020\ncity;mayor\nBirch;Bob, Moe\nAlder;Ann, Lee\n", 3, "Towns of 2020"),
         ("Towns,,\ncity,mayor,size\nBirch,Bob,1\n", 2, "Towns"),
         ("Towns\ncity,mayor,size\nBirch,Bob,1\nAlder,Ann,2\n", 2, "Towns"),
+        ("Towns\ncity,mayor\nBirch,Bob\nAlder,Ann\n", 2, "Towns"),
+        ("Population\ncity,2020\nBirch,800\nAlder,900\n", 2, "Population"),
         ("sep=|\ncity|mayor\nBirch|Bob\n", 2, "cities"),
         ("\n\ncity,mayor\nBirch,Bob\n", 3, "cities"),
         ("Town\nRome, Italy\nOslo, Norway\n", 1, "cities"),
@@ -183,6 +185,13 @@ def test_the_row_of_the_header_is_found_and_said(content: str, header_row: int, 
     separator = next((sign for sign in ";|" if sign in lines[0]), ",")
     rows = list(csv.reader(lines, delimiter=separator)) if "Rome" not in content else [[line] for line in lines]
     assert _texts(path) == rows
+
+
+@pytest.mark.parametrize("texts", [("1,200", "3,400"), ("$1,200", "$ 3,400"), ("5,-", "7,-"), ("Ann, Lee", "Bo, Moe")])
+def test_commas_in_the_texts_of_a_column_separate_nothing(texts: tuple[str, str], tmp_path: Path) -> None:
+    assert _texts(_table(tmp_path, "Price\n" + "".join(f"{text}\n" for text in texts)))[1:] == [
+        [text] for text in texts
+    ]
 
 
 def test_a_separator_and_a_header_row_that_are_given_count(tmp_path: Path) -> None:
