@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.table_folder import TableFolder
+from mate_cli.tables.text_files import has_lone_surrogate
 from mate_cli.tables.user_passages import linked, matched_passages
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ class AskedTables:
         it is asked, with a remark, where all tables are compared and there is an encoder.
 
         Raises:
-            UserError: no table has a word of one of them, and their meaning cannot be compared.
+            UserError: one is no text, or no table has a word of it, and their meaning cannot be compared.
         """
+        for question in questions:
+            check_question(question)
         if isinstance(self.tables, Table):
             return
         from mate_cli.inference.table_search import CANDIDATES  # imports torch
@@ -112,6 +115,15 @@ class AskedTables:
         table = linked(table)
         passages, _ = matched_passages(self._passages_file, self._passages, table)
         return Example("question", question, table, passages=passages)
+
+
+def check_question(question: str) -> None:
+    """
+    Raises:
+        UserError: it has bytes that are no UTF-8, which Python keeps as halves of characters.
+    """
+    if has_lone_surrogate(question):
+        raise UserError(f"the question {shown(question)} is not UTF-8; write it in a terminal or file that is")
 
 
 def _content_hash(example: Example) -> str:

@@ -16,6 +16,7 @@ from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
 from mate_cli.encoding.features import Encoded, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.inference.asked_tables import check_question
 from mate_cli.inference.calibration import calibration_of
 from mate_cli.inference.onnx_model import OnnxModel, load_onnx
 from mate_cli.kinds.registry import kind_of, task_of
@@ -128,12 +129,14 @@ class Answerer(Predictor):
         """Predict one example.
 
         Raises:
-            UserError: the table does not fit, even with one word in each cell.
+            UserError: the question is no text, or the table does not fit, even with one word in each cell.
         """
         (encoded,) = self._encoded([example])
         return self._predicted(example, encoded)
 
     def _encoded(self, examples: Sequence[Example]) -> list[Encoded]:
+        for example in examples:
+            check_question(example.question)
         encoded = encode(examples, self.tokenizer, self.options)
         for one in encoded:
             if isinstance(one.outcome, TooLarge):

@@ -81,6 +81,18 @@ def test_mistakes_are_a_line_and_the_next_question_is_answered(ask, selector):
     assert printed.count("answer: ") == 1
 
 
+def test_a_question_that_is_not_utf_8_is_a_line(ask, mate, selector, capsys):
+    broken = b"Who lives in Z\xfcrich?".decode("utf-8", "surrogateescape")  # as a command line or a pipe gives it
+    printed = ask(selector, broken, WHO)
+    line = "the question 'Who lives in Z\\udcfcrich?' is not UTF-8; write it in a terminal or file that is"
+    assert f"error: {line}\n" in printed
+    assert "answer: " in printed
+    words = (f"run={selector}", f"question={broken}", "hardware=cpu")
+    for table in ("table=towns.csv", "tables=."):
+        assert mate("predict", *words, table) == 2
+        assert capsys.readouterr().err == f"error: {line}\n"
+
+
 def test_a_sign_without_a_question_is_a_line(ask, selector):
     printed = ask(selector, "+", " ! ", "", WHO)
     assert "error: there is no question after +: write it on the same line" in printed
