@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING
@@ -16,6 +17,8 @@ from mate_cli.config.task import EXPANSIONS, SPLITS
 from mate_cli.system.distribution import RELEASED
 
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
+ANSWERS = (".jsonl", ".csv", ".tsv")
+"""What the name of a file of answers ends in; without an ending it is JSON lines."""
 
 
 # What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
@@ -191,8 +194,8 @@ class PredictConfig:
     )
     to: str | None = key(
         None,
-        "questions: file for the answers, a table (.csv, .tsv) or one JSON record a line; goes on with it; null: "
-        "answers.jsonl",
+        "questions: file for the answers, a table (.csv, .tsv) or one JSON record a line (.jsonl); goes on with it; "
+        "null: answers.jsonl",
         text=True,
         writes="file",
     )
@@ -223,13 +226,19 @@ class PredictConfig:
         many = "questions" if self.questions else None
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
         single += [f"{many} follow up on nothing: leave out before"] if many and self.before else []
-        single += ["to belongs to questions"] if self.to is not None and not many else []
+        single += ["to belongs to questions"] if self.to is not None and not many else self._to_problems()
         if many and self.output != "rich":
             single.append(f"output=json is for one question; {many} are answered into the file to")
         if self.statement and (self.selector or self.before):
             single.append("a statement is judged by itself, by one run: leave out selector, reader and before")
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]
         return _csv_problems(self) + ways + alone + before + single + self._blank()
+
+    def _to_problems(self) -> list[str]:
+        """A line if the answers cannot be written in the format that the name of their file ends in."""
+        if self.to is None or Path(self.to).suffix.lower() in ("", *ANSWERS):
+            return []
+        return [f"to={self.to}: answers are written to a file in {', '.join(ANSWERS)}; name one"]
 
     def _blank(self) -> list[str]:
         """A line for each key that asks for nothing; ``text`` refuses values without any character."""

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from mate_cli.config.choices import one_for_each
+from mate_cli.config.inference import ANSWERS
+
 Record = Mapping[str, Any]
 
 _ANSWERED = ("question", "answer", "answer_probability", "best_guess", "formula", "table", "warnings")
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SEPARATORS: dict[str, str | None] = one_for_each(ANSWERS, {".jsonl": None, ".csv": ",", ".tsv": "\t"})
 
 
 class AnswerForm(Protocol):

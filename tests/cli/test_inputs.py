@@ -198,6 +198,10 @@ def test_a_file_is_for_many_answers_and_json_for_one() -> None:
     many = {"table": "own.csv", "questions": "asked.txt"}
     assert PredictConfig(**one, output="json").problems() == PredictConfig(**many, to="a.csv").problems() == []
     assert PredictConfig(**one, to="a.csv").problems() == ["to belongs to questions"]
+    assert [PredictConfig(**many, to=to).problems() for to in ("a.JSONL", "a.csv", "a.tsv", "/dev/stdout")] == [[]] * 4
+    assert PredictConfig(**many, to="a.xlsx").problems() == [
+        "to=a.xlsx: answers are written to a file in .jsonl, .csv, .tsv; name one"
+    ]
     (line,) = PredictConfig(**many, output="json").problems()
     assert line.startswith("output=json is for one question")
 
