@@ -1,8 +1,10 @@
-"""Read a user's own table from a JSON file, in one of three shapes.
+"""Read a user's own table from a JSON file, in one of these shapes.
 
 - a list of objects, one per row: the header is their keys, in order of first appearance
 - a list of lists: the first is the header
 - an object with ``header``, a list, and ``rows``, a list of lists
+- what ``DataFrame.to_json`` of pandas writes with ``orient`` split, table, columns or index; of the last two, an object
+  of objects, only where the keys of one level are the numbers of rows
 
 Null, NaN and missing values are empty cells.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +44,56 @@ def json_table(content: Any, path: Path) -> Table:
         UserError: it has another shape, a cell is neither text nor number, or it is too large.
     """
     if isinstance(content, dict):
-        table = JsonObject(content, str(path))
-        return _of_lists(path, [table.list("header"), *table.list("rows")])
+        return _of_object(path, JsonObject(content, str(path)))
     if not isinstance(content, list) or not content:
         raise UserError(f"{path}: expected {_SHAPES}, found {'an empty list' if content == [] else _kind(content)}")
     return _of_objects(path, content) if isinstance(content[0], dict) else _of_lists(path, content)
+
+
+def _of_object(path: Path, table: JsonObject) -> Table:
+    if table.content and all(isinstance(value, dict) for value in table.content.values()):
+        return _of_nested(path, table.content)
+    if "data" in table and "columns" in table:
+        return _of_split(path, table)
+    if "data" in table and "schema" in table:
+        return _of_described(path, table)
+    return _of_lists(path, [table.list("header"), *table.list("rows")])
+
+
+def _of_split(path: Path, table: JsonObject) -> Table:
+    """Read columns, data and the index, which is a column without a header unless it numbers the rows."""
+    header, rows, index = table.list("columns"), table.list("data"), table.content.get("index")
+    if isinstance(index, list) and len(index) == len(rows) and not all(isinstance(label, int) for label in index):
+        header = ["", *header]
+        rows = [[label, *row] if isinstance(row, list) else row for label, row in zip(index, rows, strict=True)]
+    return _of_lists(path, [header, *rows])
+
+
+def _of_described(path: Path, table: JsonObject) -> Table:
+    """Read rows beside their schema, without an index that has no name."""
+    unnamed = "index" if table.object("schema").content.get("primaryKey") == ["index"] else None
+    rows = [JsonObject.of(row, f"{path}: row {number}") for number, row in enumerate(table.list("data"), start=1)]
+    return _of_objects(path, [{key: row.content[key] for key in row if key != unnamed} for row in rows])
+
+
+def _of_nested(path: Path, content: dict[str, dict[str, Any]]) -> Table:
+    outer, inner = list(content), list(dict.fromkeys(key for value in content.values() for key in value))
+    if _numbering(outer) == _numbering(inner):
+        raise UserError(
+            f"{path}: an object of objects, of which nothing tells whether the keys are rows or columns; write it with "
+            "to_json(orient='records')"
+        )
+    if _numbering(outer) > _numbering(inner):
+        return _of_objects(path, list(content.values()))
+    check_size(path, len(inner), len(outer))
+    return _of_objects(path, [{key: column.get(row) for key, column in content.items()} for row in inner])
+
+
+def _numbering(keys: Sequence[str]) -> int:
+    """Return how much keys look like numbers of rows: 2 if all from 0 are there, 1 if they are numbers, else 0."""
+    if not all(key.isdecimal() for key in keys):
+        return 0
+    return 2 if set(keys) == set(map(str, range(len(keys)))) else 1
 
 
 def _of_objects(path: Path, rows: list[Any]) -> Table:

@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -155,6 +156,29 @@ def test_values_of_json(tmp_path: Path) -> None:
     assert _read(tmp_path, "t.json", rows) == [["a", "b", "c"], ["1", "", ""], ["", "2.5", "true"], ["", "", "x"]]
 
 
+FRAME = pd.DataFrame({"city": ["Alder", "Birch"], "people": [1200, None]})
+TEXTS = [["city", "people"], ["Alder", "1200.0"], ["Birch", ""]]
+
+
+@pytest.mark.parametrize("orient", ["split", "columns", "index", "records", "table"])
+def test_what_pandas_writes_as_json(orient: Any, tmp_path: Path) -> None:
+    assert _read(tmp_path, "t.json", FRAME.to_json(orient=orient)) == TEXTS
+    turned = FRAME.iloc[::-1].to_json(orient=orient)
+    assert _read(tmp_path, "t.json", turned) == [TEXTS[0], TEXTS[2], TEXTS[1]]
+    assert _read(tmp_path, "t.json", FRAME.iloc[1:].to_json(orient=orient)) == [TEXTS[0], TEXTS[2]]
+    years = FRAME.set_axis(["2019", "2020"], axis=1).to_json(orient=orient)
+    assert _read(tmp_path, "t.json", years) == [["2019", "2020"], *TEXTS[1:]]
+
+
+def test_labels_of_rows_in_json_are_a_column_or_refused(tmp_path: Path) -> None:
+    frame = FRAME.set_index("city")
+    assert _read(tmp_path, "t.json", frame.to_json(orient="table")) == TEXTS
+    assert _read(tmp_path, "t.json", frame.to_json(orient="split")) == [["", "people"], *TEXTS[1:]]
+    for orient in ("columns", "index"):
+        with pytest.raises(UserError, match=r"t.json: an object of objects, of which nothing tells .*; write it with"):
+            _read(tmp_path, "t.json", frame.to_json(orient=orient))
+
+
 def test_values_of_parquet(tmp_path: Path) -> None:
     columns = {
         "n": pa.array([1, None]),
@@ -179,6 +203,14 @@ def test_values_of_parquet(tmp_path: Path) -> None:
         ("t.html", "<table><tr><td colspan=2000>a</td></tr></table>", "more than 1024 columns"),
         ("t.html", b"<table>\xe9", "not UTF-8 at byte 7; save it as UTF-8"),
         ("t.json", "", "not valid JSON"),
+        ("t.json", '{"columns": ["a"], "index": ["x"], "data": [3]}', "row 1: expected a list of cells, found 3"),
+        (
+            "t.json",
+            '{"columns": [["a", "b"]], "data": [[3]]}',
+            "the header, cell 1: expected a text or a number, found",
+        ),
+        ("t.json", '{"schema": {}, "data": [3]}', "row 1: expected a JSON object, found int"),
+        ("t.json", '{"a": {}}', "the table has no columns"),
         ("t.json", "[]", "expected a list of objects, a list of lists or {header, rows}, found an empty list"),
         ("t.json", "3", "expected a list of objects, a list of lists or {header, rows}, found 3"),
         ("t.json", '{"a": [1]}', "key 'header' is missing"),
