@@ -163,7 +163,7 @@ class Answerer(Predictor):
         """Answer a conversation, each question with the answer to the one before; return what is printed of the last.
 
         A calibrated model adds ``answer_probability``, the probability that the answer is right; a table that was read
-        without some of its columns adds ``unread``, a line that says so.
+        without some of its columns, or the ends of its cells, adds ``unread``, a line that says so.
 
         Args:
             before: the questions before that of ``example``, in order.
@@ -190,11 +190,14 @@ class Answerer(Predictor):
         return [self._record(*answered, top) for answered in zip(asked, encoded, predictions, strict=True)]
 
     def _unread(self, example: Example, encoded: Encoded) -> dict[str, str]:
-        if not encoded.pruned:
+        if encoded.pruned:
+            part = f"{encoded.pruned} of {len(example.table.header)} columns"
+        elif encoded.full_length > len(encoded.features):
+            part = "the ends of long cells"
+        else:
             return {}
-        columns = f"{encoded.pruned} of {len(example.table.header)} columns"
         return {
-            "unread": f"{columns} did not fit {self.options.max_tokens} tokens and were not read; "
+            "unread": f"{part} did not fit {self.options.max_tokens} tokens and were not read; "
             "raise max_tokens, or ask about fewer columns or rows"
         }
 

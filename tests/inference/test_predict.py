@@ -48,6 +48,14 @@ def test_the_number_that_a_refusal_names_is_the_least_that_reads_all(mate, train
     assert all(cell["probability"] > 0 for cell in cells)
 
 
+def test_long_cells_of_which_the_ends_were_not_read_are_said(mate, trained, capsys):
+    Path("long.csv").write_text("town,remark\n" + f"Elm,{'a note of words ' * 20}\n" * 5)
+    cut = answer(mate, capsys, trained, "long.csv", "Who?")
+    said = "the ends of long cells did not fit 256 tokens and were not read; raise max_tokens, or ask about fewer"
+    assert [line for line in cut["warnings"] if line.startswith(said)] == [cut["unread"]]
+    assert "unread" not in answer(mate, capsys, trained, "long.csv", "Who?", "max_tokens=1024")
+
+
 def test_a_linformer_is_not_offered_more_tokens_than_it_was_made_for(mate, tmp_path, capsys):
     assert mate("train", *TINY, "model=linformer", "name=short", "task.schedules.smoke.max_tokens=128") == 0
     Path("large.csv").write_text("a,b\n" + "1,2\n" * 100)
