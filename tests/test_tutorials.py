@@ -36,8 +36,8 @@ def commands(block: str) -> Iterator[Command]:
 
 
 def likened(line: str) -> str:
-    """Remove the parts of a line that differ between machines: numbers and table borders."""
-    return re.sub(r"[\d.,:]+|[─━┏┳┓┡╇┩└┴┘]+|\s+", " ", line).strip()
+    """Remove the parts of a line that differ between machines: numbers, marks of chance and table borders."""
+    return re.sub(r"[-+]?[\d.,:]+\*?|[─━┏┳┓┡╇┩└┴┘]+|\s+", " ", line).strip()
 
 
 def missing(command: Command, said: str) -> list[str]:
