@@ -10,10 +10,10 @@ from typing import TypeVar
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import All, Both, RowSet, Where
 from mate_cli.tables.queries.scales import measured
-from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn
+from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn, is_blank
 from mate_cli.tables.queries.wording import Phrase, condition
 from mate_cli.tables.queries.words import Noun, is_label, is_place, is_time, mention, noun
-from mate_cli.tables.text import is_empty, normalize_for_match
+from mate_cli.tables.text import normalize_for_match
 
 _T = TypeVar("_T")
 _MAX_TEXT = 80  # characters of a value or an answer
@@ -144,7 +144,7 @@ class Draw:
             repeated: it is one text, which several cells have.
         """
         texts = [self.sheet.table.rows[row][column].text for row, column in query.cells(self.sheet)]
-        is_clear = texts and not any(is_empty(text) or len(text) > _MAX_TEXT for text in texts)
+        is_clear = texts and not any(is_blank(text) or len(text) > _MAX_TEXT for text in texts)
         different = len(set(map(normalize_for_match, texts)))
         if not is_clear or (single and different > 1) or (not repeated and different < len(texts)):
             raise UnclearError

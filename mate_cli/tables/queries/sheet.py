@@ -22,7 +22,12 @@ _MAX_NAME = 40  # characters
 _MIN_DISTINCT = 0.6
 _NUMBER = re.compile(r"([$£€]?)([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s?(%|[a-zA-Z]{0,6})")
 _ORDINALS = {"st", "nd", "rd", "th"}
-_TOTAL = re.compile(r"(grand |sub)?totals?|average|sum", re.IGNORECASE)
+_MAX_DIGITS = 15  # a float of Python and SQLite tells apart all whole numbers of so many digits
+_CODE = re.compile(r"0\d")  # 007 is a name, 0.5 a number
+_BLANKS = {"na", "tba", "tbd", "tbc", "none", "unknown", "notavailable", "notapplicable", "tobeannounced"}
+_MARK = re.compile(r"[\W_]+")
+_APART = re.compile(r"\s+(?=,)|(?<=\d)\s+(?=-\s*\d)|(?<=\d-)\s+(?=\d)|(?<=\d -)\s+(?=\d)")
+_TOTAL = re.compile(r"(?:(?:grand|sub|overall) ?-?)?totals?:?|averages?|sum", re.IGNORECASE)
 _YEARS = range(1000, 2101)
 _OF_PERSONS = {
     "nationality",
@@ -36,6 +41,11 @@ _OF_PERSONS = {
     "gender",
     "weight",
 }
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a cell says nothing: empty, marks alone, or a placeholder as "n / a" or "TBA"."""
+    return is_empty(text) or _MARK.sub("", text.lower()) in _BLANKS
 
 
 class ColumnType(Enum):
@@ -134,9 +144,9 @@ class Sheet:
 
 
 def _column(place: int, name: str, texts: Sequence[str], has_total: bool, persons: bool) -> TypedColumn:
-    kind, keys = ColumnType.TEXT, [None if is_empty(text) else normalize_for_match(text) for text in texts]
+    kind, keys = ColumnType.TEXT, [None if is_blank(text) else normalize_for_match(text) for text in texts]
     typed: list[Key | None] = [*keys]
-    present = [text for text in texts if not is_empty(text)]
+    present = [text for text in texts if not is_blank(text)]
     if len(present) > 1 and not has_total:
         kind, values = _typed(present)
         if values is not None:
@@ -156,19 +166,23 @@ def _typed(texts: list[str]) -> tuple[ColumnType, Sequence[Key] | None]:
 
 
 def _numbers(texts: list[str]) -> list[float] | None:
-    """Read numbers that all have the same unit, or are ordinals."""
-    matches = [match for text in texts if (match := _NUMBER.fullmatch(text))]
+    """Read numbers that all have the same unit, or are ordinals; None for other texts and for codes as 007."""
+    matches = [match for text in texts if (match := _NUMBER.fullmatch(text)) and _is_number(match[2])]
     units = {(match[1], match[3].lower()) for match in matches}
     if len(matches) < len(texts) or (len(units) > 1 and not {unit for _, unit in units} <= _ORDINALS):
         return None
     return [float(match[2].replace(",", "")) for match in matches]
 
 
+def _is_number(digits: str) -> bool:
+    return _CODE.match(digits) is None and sum(map(str.isdecimal, digits)) <= _MAX_DIGITS
+
+
 def _dates(texts: list[str]) -> list[str] | None:
-    """Read whole dates."""
+    """Read whole dates, also with blanks around their marks: "december 2 , 2001", "2013 - 06 - 27"."""
     days = []
     for text in texts:
-        values = find_values(text)
+        values = find_values(_APART.sub("", text))
         if len(values) != 1 or not isinstance(values[0], Date) or None in values[0]:
             return None
         days.append(date(*(field or 0 for field in values[0])).isoformat())

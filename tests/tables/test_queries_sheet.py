@@ -1,0 +1,63 @@
+"""The columns that made questions are about: dates as data sets write them, numbers, and cells that say nothing."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from mate_cli.tables.queries.generate import records
+from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_blank
+from tests.tables.test_queries import table_of
+
+
+def column_of(*texts: str, name: str = "x") -> TypedColumn:
+    sheet = Sheet(table_of(f"name|{name}", *(f"n{row}|{text}" for row, text in enumerate(texts))))
+    return sheet.columns[1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("december 2 , 2001", "january 13 , 2002"),
+        ("2001 - 12 - 02", "2002 - 01 - 13"),
+        ("2001-12-02", "2002 -01 -13"),
+        ("2 december 2001", "jan 13 , 2002"),
+    ],
+)
+def test_dates_may_have_blanks_around_their_marks(first: str, second: str) -> None:
+    column = column_of(first, second, "-")
+    assert (column.kind, column.keys) == (ColumnType.DATE, ("2001-12-02", "2002-01-13", None))
+
+
+@pytest.mark.parametrize("text", ["2001 - 2002", "december 2", "2 - 1", "3 - 2001"])
+def test_seasons_scores_and_parts_of_dates_are_texts(text: str) -> None:
+    assert column_of(text, text, text).kind is ColumnType.TEXT
+
+
+@pytest.mark.parametrize(
+    "text", ["n/a", "N / A", "na", "-", "–", "?", "TBA", "t.b.d.", "unknown", "None", "Not available"]
+)
+def test_placeholders_are_blank(text: str) -> None:
+    assert is_blank(text)
+    column = column_of("12", text, "7", "30")
+    assert (column.kind, column.keys) == (ColumnType.NUMBER, (12, None, 7, 30))
+
+
+@pytest.mark.parametrize("text", ["0", "no", "x", "nan", "nana", "tb"])
+def test_other_short_texts_are_not_blank(text: str) -> None:
+    assert not is_blank(text)
+
+
+def test_no_question_has_a_placeholder_as_its_answer_or_condition() -> None:
+    body = (f"ann {row}|{'tba' if row % 2 else 'rome'}|{'n / a' if row % 3 else row}" for row in range(9))
+    made = list(islice(records([table_of("name|place|points", *body)], 0, 0.3), 300))
+    assert len(made) > 100
+    assert not [record for record in made if {"tba", "n / a"} & {*record["answer"]} or "tba" in record["sql"]]
+
+
+def test_codes_and_numbers_of_many_digits_are_texts() -> None:
+    assert column_of("007", "012", "100").kind is ColumnType.TEXT
+    assert column_of("9" * 400, "8" * 400, "1").kind is ColumnType.TEXT
+    assert column_of("12345678901234567", "2", "3").kind is ColumnType.TEXT
+    assert column_of("0", "0.5", "123456789012345").kind is ColumnType.NUMBER
