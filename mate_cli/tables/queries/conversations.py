@@ -107,8 +107,8 @@ def extreme_of_answer(draw: Draw, before: SqlQuery) -> Question:
 
 
 def beside(draw: Draw, before: SqlQuery) -> Question:
-    """Ask for another column of the rows of the answer."""
-    column = draw.column(before.column)
+    """Ask for another column of the rows of the answer, which no question before has named the value of."""
+    column = draw.column(before.column, *before.rows.said)
     name, numbers = draw.name(column), before.rows.numbers(draw.sheet)
     if any(column.keys[row] is None for row in numbers):
         raise UnclearError
@@ -136,8 +136,8 @@ def _its_words(draw: Draw, column: TypedColumn) -> list[str]:
 
 
 def back(draw: Draw, before: SqlQuery) -> Question:
-    """Ask for the subject of a value."""
-    if before.column is draw.subject:
+    """Ask for the subject of a value, if no question before has named it."""
+    if draw.subject in (before.column, *before.rows.said):
         raise UnclearError
     name, value = draw.name(draw.subject).one, draw.name(before.column).one
     who = draw.choice(
@@ -155,7 +155,7 @@ def back(draw: Draw, before: SqlQuery) -> Question:
 
 def shift(draw: Draw, before: SqlQuery) -> Question:
     """Ask the same of another row."""
-    if not isinstance(before.rows, Where) or before.rows.sign != "=":
+    if not isinstance(before.rows, Where) or before.rows.sign != "=" or before.column is before.rows.column:
         raise UnclearError
     by = before.rows.column
     row = draw.random.randrange(draw.sheet.table.num_rows)

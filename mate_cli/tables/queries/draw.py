@@ -132,9 +132,10 @@ class Draw:
         return both, Phrase(f"{words.verb} and {more.verb}", f"{words.attribute} and {more.attribute}")
 
     def follows_time(self) -> bool:
-        """Return whether the rows are in the order of time, as far as the table tells."""
+        """Return whether the table tells that each row is later than the one before, and nothing else."""
         times = [[key for key in column.keys if key is not None] for column in self.sheet.columns if is_time(column)]
-        return all(keys == sorted(keys) for keys in times)
+        in_order = all(keys == sorted(keys) for keys in times)
+        return in_order and any(len({*keys}) == self.sheet.table.num_rows for keys in times)
 
     def asked(self, kind: str, text: str, query: SqlQuery, single: bool = True, repeated: bool = False) -> Question:
         """Return the question if its answer is clear.

@@ -35,6 +35,11 @@ class RowSet(ABC):
     def sql(self) -> str:
         """The condition of a WHERE clause."""
 
+    @property
+    def said(self) -> tuple[TypedColumn, ...]:
+        """The columns whose value in these rows a question says: those of "=", which it need not ask for."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class All(RowSet):
@@ -63,6 +68,10 @@ class Where(RowSet):
     @property
     def sql(self) -> str:
         return f"{column_name(self.column)} {self.sign} {_literal(self.key)}"
+
+    @property
+    def said(self) -> tuple[TypedColumn, ...]:
+        return (self.column,) if self.sign == "=" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,10 @@ class Both(RowSet):
         parts = [part.sql for part in (self.first, self.second) if not isinstance(part, All)]
         return " AND ".join(parts) or "TRUE"
 
+    @property
+    def said(self) -> tuple[TypedColumn, ...]:
+        return (*self.first.said, *self.second.said)
+
 
 @dataclass(frozen=True, slots=True)
 class Extreme(RowSet):
@@ -115,6 +128,10 @@ class Extreme(RowSet):
         name, source = column_name(self.column), "" if isinstance(self.source, All) else self.source.sql
         best = f"SELECT {'MAX' if self.highest else 'MIN'}({name}) FROM t" + (source and f" WHERE {source}")
         return (source and f"{source} AND ") + f"{name} = ({best})"
+
+    @property
+    def said(self) -> tuple[TypedColumn, ...]:
+        return self.source.said
 
 
 @dataclass(frozen=True, slots=True)
