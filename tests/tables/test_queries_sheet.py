@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from mate_cli.tables.queries.generate import records
-from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_blank
+from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_blank, without_totals
+from mate_cli.tables.queries.sources import read_sources
 from tests.tables.test_queries import table_of
 
 
@@ -61,3 +64,37 @@ def test_codes_and_numbers_of_many_digits_are_texts() -> None:
     assert column_of("9" * 400, "8" * 400, "1").kind is ColumnType.TEXT
     assert column_of("12345678901234567", "2", "3").kind is ColumnType.TEXT
     assert column_of("0", "0.5", "123456789012345").kind is ColumnType.NUMBER
+
+
+def test_rows_of_totals_are_left_out() -> None:
+    body = [f"{1990 + row}|{'abcdef'[row]}|{row + 1}" for row in range(6)]
+    table = table_of("year|team|goals", *body, "|Total|21", "average||3.5")
+    shorter = without_totals(table)
+    assert shorter == replace(table, rows=table.rows[:6])
+    assert [column.kind for column in Sheet(shorter).columns][::2] == [ColumnType.YEAR, ColumnType.NUMBER]
+    assert without_totals(shorter) is shorter
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("Total Recall|1990", "Total Eclipse|1995", "The Sum of All Fears|2002", "Average Joe|2003"),
+        ("Ann|overall", "Bo|sprint", "Cy|overall", "Di|sum"),
+        ("a|1", "b|1", "total|2"),
+        ("a|1", "b|1", "total|2", "c|3", "total|3"),
+    ],
+    ids=["films", "disciplines", "too few other rows", "many totals"],
+)
+def test_other_rows_stay(rows: tuple[str, ...]) -> None:
+    table = table_of("name|year", *rows)
+    assert without_totals(table) is table
+
+
+def test_rows_of_totals_are_left_out_of_the_tables_to_ask_about(tmp_path: Path) -> None:
+    for number in range(6):
+        body = [f"{'abcdef'[number]}{row} x,{number + row}" for row in range(6)]
+        (tmp_path / f"{number}.csv").write_text("\n".join(["team,wins", *body, "total,99", ""]))
+    sources = read_sources([tmp_path])
+    tables = [*sources.train, *sources.dev]
+    assert len(tables) == 6
+    assert {table.num_rows for table in tables} == {6}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from functools import cached_property
+from itertools import pairwise
 
-from mate_cli.tables.table import Table
+from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.text import convert_to_float, is_empty, normalize_for_match
 from mate_cli.tables.values import Date, find_values
 
@@ -27,7 +28,8 @@ _CODE = re.compile(r"0\d")  # 007 is a name, 0.5 a number
 _BLANKS = {"na", "tba", "tbd", "tbc", "none", "unknown", "notavailable", "notapplicable", "tobeannounced"}
 _MARK = re.compile(r"[\W_]+")
 _APART = re.compile(r"\s+(?=,)|(?<=\d)\s+(?=-\s*\d)|(?<=\d-)\s+(?=\d)|(?<=\d -)\s+(?=\d)")
-_TOTAL = re.compile(r"(?:(?:grand|sub|overall) ?-?)?totals?:?|averages?|sum", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-?)?totals?[:.]?", re.IGNORECASE)
+_SUMMARY = re.compile(r"averages?|sum|overall|career|mean|median|all", re.IGNORECASE)
 _YEARS = range(1000, 2101)
 _OF_PERSONS = {
     "nationality",
@@ -57,6 +59,22 @@ class ColumnType(Enum):
     DATE = "date"
 
 
+def without_totals(table: Table) -> Table:
+    """Return a table without its rows of totals and averages, which are no things to ask about.
+
+    The table itself, if it would have too few rows, or a third of its rows seem to be such ones.
+    """
+    rows = tuple(row for row in table.rows if not _is_total(row))
+    is_plausible = len(rows) >= MIN_ROWS and len(rows) > len(table.rows) * 2 / 3
+    return replace(table, rows=rows) if is_plausible and len(rows) < len(table.rows) else table
+
+
+def _is_total(row: Sequence[Cell]) -> bool:
+    """Return whether a cell of a row says that it is a total, or its first says that it is an average."""
+    texts = [text for cell in row if (text := " ".join(cell.text.split()))]
+    return any(map(_TOTAL.fullmatch, texts)) or any(map(_SUMMARY.fullmatch, texts[:1]))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedColumn:
     """A column.
@@ -66,6 +84,7 @@ class TypedColumn:
         keys: key of each row; None for an empty cell.
         texts: text of each row, on one line.
         is_among_persons: whether the table has a column that only people have, as nationality.
+        others: headers of the other columns, on one line, also of those that no question is about.
     """
 
     place: int
@@ -74,6 +93,7 @@ class TypedColumn:
     keys: tuple[Key | None, ...]
     texts: tuple[str, ...]
     is_among_persons: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def is_ordered(self) -> bool:
@@ -89,6 +109,21 @@ class TypedColumn:
     def subtracts(self) -> bool:
         """Return whether every cell is a plain number or a year."""
         return self.adds_up or self.kind is ColumnType.YEAR
+
+    @property
+    def is_sorted(self) -> bool:
+        """Return whether no key is less than one above it."""
+        present = [key for key in self.keys if key is not None]
+        return all(before <= after for before, after in pairwise(present))  # type: ignore[operator]
+
+    @property
+    def is_numbering(self) -> bool:
+        """Return whether the cells are whole numbers without a gap or a repeat, in any order, or ordinals."""
+        if all(text[-2:].lower() in _ORDINALS for text, key in zip(self.texts, self.keys, strict=True) if key):
+            return True
+        keys = sorted(key for key in self.keys if isinstance(key, float))
+        is_long = len(keys) > 4 or keys[0] == 1  # a few ages may follow each other by chance
+        return is_long and all(after - before == 1 for before, after in pairwise(keys)) and keys[0].is_integer()
 
     @property
     def distinct(self) -> float:
@@ -111,10 +146,14 @@ class Sheet:
         names = [" ".join(cell.text.split()) for cell in table.header]
         counts = Counter(map(normalize_for_match, names))
         texts = [[" ".join(row[place].text.split()) for row in table.rows] for place in range(table.num_columns)]
-        has_total = any(_TOTAL.fullmatch(text) for column in texts for text in column)
+        has_total = any(map(_is_total, table.rows))
         persons = any(_OF_PERSONS & {*normalize_for_match(name).split()} for name in names)
         self.columns = tuple(
-            _column(place, name, texts[place], has_total, persons)
+            replace(
+                _column(place, name, texts[place], has_total),
+                is_among_persons=persons,
+                others=(*names[:place], *names[place + 1 :]),
+            )
             for place, name in enumerate(names)
             if counts[normalize_for_match(name)] == 1 and not is_empty(name) and len(name) <= _MAX_NAME
         )
@@ -143,7 +182,7 @@ class Sheet:
         return places
 
 
-def _column(place: int, name: str, texts: Sequence[str], has_total: bool, persons: bool) -> TypedColumn:
+def _column(place: int, name: str, texts: Sequence[str], has_total: bool) -> TypedColumn:
     kind, keys = ColumnType.TEXT, [None if is_blank(text) else normalize_for_match(text) for text in texts]
     typed: list[Key | None] = [*keys]
     present = [text for text in texts if not is_blank(text)]
@@ -152,7 +191,7 @@ def _column(place: int, name: str, texts: Sequence[str], has_total: bool, person
         if values is not None:
             filled = iter(values)
             typed = [None if key is None else next(filled) for key in keys]
-    return TypedColumn(place, name, kind, tuple(typed), tuple(texts), persons)
+    return TypedColumn(place, name, kind, tuple(typed), tuple(texts))
 
 
 def _typed(texts: list[str]) -> tuple[ColumnType, Sequence[Key] | None]:
