@@ -133,7 +133,7 @@ def test_adjectives_measure_births_the_other_way_round() -> None:
     assert scale(columns["born"]) == ("young", "old")
     assert scale(columns["Time"]) == ("slow", "fast")
     answers = {record["question"].strip("?"): record["answer"] for record in islice(records([born], 0, 0.0), 1500)}
-    assert answers["who is the youngest"] == ["Delta"]
+    assert answers["who is the youngest player"] == ["Delta"]
     assert answers["who is the fastest"] == ["Epsilon"]
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 from itertools import islice, pairwise
+from random import Random
 from typing import Any
 
+import pytest
+
 from mate_cli.tables.queries.generate import records
+from mate_cli.tables.queries.scales import scale
+from mate_cli.tables.queries.sheet import Sheet
+from mate_cli.tables.queries.words import noun
 from mate_cli.tables.table import Table
 from tests.tables.made_tables import made_table
 from tests.tables.test_queries import table_of
@@ -55,3 +61,154 @@ def test_rows_come_after_others_only_in_the_order_of_time() -> None:
     assert not in_time("1990", "1990", "1992", "1995")
     assert not in_time("1990", "", "1992", "1995")
     assert not in_time("x", "y", "z", "w")
+
+
+GAMES = table_of(
+    "date|opponent|attendance|earnings|wins|total",
+    *(
+        f"{3 * row + 1} may 1999|{name}|{5_000 + row**3:,}|{700 - 11 * row * row}|{2 * row + 3}|{50 + row * row}"
+        for row, name in enumerate(("ajax", "bari", "como", "derby", "espoo", "fulham"))
+    ),
+)
+MANY = re.compile(
+    r"\b(how many|number of|amount of|most|fewest|fewer|more|least) (total |more |fewer )?total$"
+    r"|\b(how many|number of|amount of|most|fewest|fewer|more) (more |fewer |total )?(attendance|crowd|earnings)\b"
+)
+
+
+def test_what_is_no_number_of_things_is_not_counted() -> None:
+    questions = questions_of(GAMES, conversations=0.2)
+    assert not [question for question in questions if MANY.search(question)]
+    assert any("total attendance" in question for question in questions)
+    assert any(question.startswith("how much earnings") for question in questions)
+    assert any(question.startswith("how many wins") for question in questions)
+
+
+def ordered(header: str, *values: str) -> set[str]:
+    """Return the operators and comparisons of questions about a column."""
+    table = table_of(f"name|{header}|note", *(f"{'abcdefgh'[n] * 3}|{value}|x{n}" for n, value in enumerate(values)))
+    signs = {"MAX", "MIN", "SUM", "AVG", "<", ">"}
+    made = [record["sql"] for record in made_of(table, conversations=0.2, number=600)]
+    quoted = re.escape(f'"{header}"')
+    found = {sign for sql in made for sign in re.findall(rf"(\w+)\({quoted}\)|{quoted} ([<>])", sql) for sign in sign}
+    return found & signs
+
+
+@pytest.mark.parametrize(
+    ("header", "values"),
+    [
+        ("rank", ("1", "2", "3", "4", "5")),
+        ("something", ("3", "5", "4", "2", "1")),  # all numbers from 1 on: a rank, whatever its name
+        ("result", ("1st", "2nd", "7th", "9th", "10th")),
+        ("avg finish", ("1.5", "4.5", "3", "8", "9")),
+        ("november", ("2", "5", "9", "14", "30")),
+        ("code", ("17", "5", "9", "14", "30")),
+        ("opponents", ("17", "5", "9", "14", "30")),
+    ],
+)
+def test_numbers_that_are_labels_are_not_compared(header: str, values: tuple[str, ...]) -> None:
+    assert not ordered(header, *values)
+
+
+@pytest.mark.parametrize("header", ["goals", "points per game", "score", "division titles", "attendance"])
+def test_other_numbers_are_compared(header: str) -> None:
+    assert {"MAX", "MIN", ">", "<"} <= ordered(header, "17", "5", "9", "14", "30")
+
+
+def test_times_are_long_or_short() -> None:
+    body = (f"{'abcdef'[row] * 3}|{70 - row * row}|x{row}" for row in range(6))
+    questions = questions_of(table_of("name|time|note", *body))
+    assert any("the longest time" in question for question in questions)
+    wrong = re.compile(r"\b(highest|largest|greatest|lowest|smallest|least|most|higher|larger|lower) (total )?time")
+    assert not [question for question in questions if wrong.search(question)]
+
+
+ALIKE = table_of(
+    "name|weight in kg|weight in lb|club (home)|club (away)|title|place|venue",
+    *(
+        f"{n}{n}|{50 + row * row}|{110 + 3 * row * row}|{n}fc|{n}utd|the {n}|{n}ville|{n} park"
+        for row, n in enumerate(("an", "bo", "cy", "di", "ed", "flo"))
+    ),
+)
+
+
+def test_a_noun_names_one_column() -> None:
+    random = Random(0)
+    names = {
+        column.name: {noun(column, random).one for _ in range(50)} | {noun(column, random).many for _ in range(50)}
+        for column in Sheet(ALIKE).columns
+    }
+    assert names["weight in kg"] == {"weight in kg", "weights in kg", "weight in kgs"} & names["weight in kg"]
+    assert names["club (home)"] == {"club (home)", "clubs (home)"}
+    every = [name for several in names.values() for name in several]
+    assert len(every) == len({*every})
+
+
+def test_an_adjective_measures_one_column() -> None:
+    body = (f"{'abcdef'[row] * 3}|{70 - row * row}|{50 + row}|x{row}" for row in range(6))
+    columns = Sheet(table_of("ground|total capacity|seating capacity|note", *body)).columns
+    assert [scale(column) for column in columns] == [None] * 4
+
+
+def test_who_means_one_column() -> None:
+    body = [f"{n}|{n}o|{3 + row * row}" for row, n in enumerate(("ann", "bob", "cid", "dot", "eve"))]
+    alone = questions_of(table_of("winner|city|score", *body))
+    assert any(re.match("who (had|has|is|was) ", question) for question in alone)
+    several = questions_of(table_of("winner|coach|score", *body))
+    assert not [question for question in several if re.match("who (had|has|is listed|with) ", question)]
+
+
+def test_a_value_that_other_columns_have_too_is_said_with_its_column() -> None:
+    body = ("ann|spain|oslo, spain|pro", "bob|peru|lima, peru|am", "cid|spain|rome|pro", "dot|italy|bari|am pro")
+    questions = questions_of(table_of("name|country|city|status", *body))
+    unclear = re.compile(r"\b(from|in|is|are|was|were|came|come|located|with|without) (spain|peru|am|pro)\b")
+    named = re.compile("country|nation|status")
+    assert not [question for question in questions if unclear.search(question) and not named.search(question)]
+
+
+def test_only_qualities_are_said_without_their_column() -> None:
+    body = ("ann|pro|smith|5.6|1", "bob|am|jones|7.5|x", "cid|pro|smith|7.7|y", "dot|am|poe|7.9|z", "eve|am|ray|8|w")
+    questions = questions_of(table_of("name|status|director|rating|note", *body))
+    ends = (re.search(r"(?<!listed )(?<!director )(?<!rating )\b(?:is|are|was|were) ([\w.]+)$", q) for q in questions)
+    said = {match[1] for match in ends if match and not re.search("whose|note", match.string)}
+    assert {"am", "pro"} <= said
+    assert not said & {"smith", "jones", "5.6", "poe", "ray", "x", "y", "z"}
+
+
+def test_a_value_with_the_noun_of_its_column_is_said_alone() -> None:
+    body = (f"{n}|round {row // 2}|x{row}" for row, n in enumerate(("ann", "bob", "cid", "dot", "eve")))
+    questions = questions_of(table_of("name|round|note", *body))
+    assert any("with round 1" in question for question in questions)
+    assert not [question for question in questions if re.search(r"round (of |is )?round \d", question)]
+
+
+DOUBLED = table_of(
+    "name|total points|names of guests|number of fans|first elected",
+    *(
+        f"{n}|{3 + row * row}|guest {n}|{40 - row * row}|{1999 - 3 * row}"
+        for row, n in enumerate(("a1", "b2", "c3", "d4"))
+    ),
+)
+
+
+def test_no_word_of_a_header_doubles_one_of_the_question() -> None:
+    questions = questions_of(DOUBLED, conversations=0.3)
+    doubled = re.compile(r"\b(name|total|number|first)s? (of )?(the )?\1s?\b")
+    allowed = re.compile(r"names? of (the )?guests?")
+    assert not [question for question in questions if doubled.search(allowed.sub("guests", question))]
+    assert not [question for question in questions if question.startswith("name the name")]
+    assert any("earliest year first elected" in question for question in questions)
+
+
+def test_dates_have_no_names() -> None:
+    questions = questions_of(GAMES, kinds=("list",), conversations=1.0)
+    assert "what are the names of the opponents" in questions
+    assert not [question for question in questions if "names of the dates" in question]
+
+
+def test_first_and_last_are_said_of_times_only_in_their_order() -> None:
+    years, ends = (1990, 1993, 1997, 1999, 2004), re.compile(r"\b(first|last) year\b")
+    for order, is_said in ((years, True), (years[::-1], False)):
+        body = (f"{n}|{year}|x{year}" for n, year in zip(("ann", "bob", "cid", "dot", "eve"), order, strict=True))
+        questions = questions_of(table_of("name|year|note", *body))
+        assert any(map(ends.search, questions)) == is_said

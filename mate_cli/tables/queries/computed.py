@@ -6,12 +6,12 @@ Models with TAPAS's four operators do not learn from differences (``task.qa.diff
 from __future__ import annotations
 
 from mate_cli.tables.aggregation import DIFFERENCE
-from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
+from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError, asking
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import OneOf, RowSet
 from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, event, more, scale
 from mate_cli.tables.queries.sheet import TypedColumn
-from mate_cli.tables.queries.words import is_amount, is_label, is_time
+from mate_cli.tables.queries.words import is_amount, is_label, is_money, is_time
 
 # Of a column that counts things (True), and of one that measures. {of}: "of teams from canada", "for all teams" or
 # nothing; {names}: "teams from canada", "ann and bo".
@@ -40,6 +40,11 @@ _SUMS = {
         "what is the {name} of {names} combined",
     ),
 }
+_SUMS_OF_MONEY = (
+    "how much {name} {of} in total",
+    "how much {name} do {names} have in total",
+    "how much {name} did {names} have together",
+)
 _AVERAGES = {
     True: (
         "what is the average number of {name} {of}",
@@ -69,6 +74,8 @@ def total(draw: Draw) -> Question:
         these = f"{names} {words.attribute}"
         of, these = f"of {these}", draw.choice(("", "the ")) + these
     forms = (_SUMS if operator == "SUM" else _AVERAGES)[counts]
+    if operator == "SUM" and is_money(column):
+        forms = (*forms, *_SUMS_OF_MONEY)
     text = draw.choice(forms).format(name=name, of=of, names=these)
     return computed(draw, operator.lower(), text, SqlQuery(column, rows, operator))
 
@@ -118,4 +125,4 @@ def computed(draw: Draw, kind: str, text: str, query: SqlQuery) -> Question:
     rows = [row for row, _ in query.cells(draw.sheet)]
     if len(rows) < 2 or any(query.column.keys[row] is None for row in rows):
         raise UnclearError
-    return Question(kind, text, query)
+    return asking(kind, text, query)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
+from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError, asking
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.questions import extreme, extreme_value, look_up, select
 from mate_cli.tables.queries.rows import Both, Extreme, SameAs, Where
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.wording import asked, of_several, superlative
-from mate_cli.tables.queries.words import is_amount, is_person, mention
+from mate_cli.tables.queries.words import is_amount, is_label, is_money, is_named, is_person, is_who, mention
 
 FOLLOW_UP = "follow-up: "
 _ATTEMPTS = 12
@@ -46,10 +46,11 @@ def everything(draw: Draw) -> Question:
         f"what are the {names}",
         f"what are all of the {names}",
         f"what are all the {names} listed",
-        f"what are the names of the {names}",
         f"list the {names}",
         f"what were the {names}",
     ]
+    if is_named(column):
+        choices.append(f"what are the names of the {names}")
     if is_person(column):
         choices += [f"who are the {names}", f"who are all of the {names}", f"who were the {names}"]
     return draw.asked("list", draw.choice(choices), SqlQuery(column, ALL), single=False)
@@ -85,7 +86,7 @@ def narrow_to_extreme(draw: Draw, before: SqlQuery) -> Question:
     """Ask which of several rows has the highest or lowest value."""
     by, highest = draw.column(before.column, ordered=True), draw.happens(0.65)
     words, name = superlative(by, highest, draw.random), draw.name(before.column).one
-    which = draw.choice(("which one", "which", f"which {name}", "who" if is_person(before.column) else "which one"))
+    which = draw.choice(("which one", "which", f"which {name}", "who" if is_who(before.column) else "which one"))
     choices = [
         f"{draw.choice(_OF_THESE)}{which} had {words}",
         f"which of {draw.choice(('these', 'those', 'them'))} has {words}",
@@ -98,7 +99,7 @@ def narrow_to_extreme(draw: Draw, before: SqlQuery) -> Question:
 def extreme_of_answer(draw: Draw, before: SqlQuery) -> Question:
     """Ask for the highest or lowest of several values."""
     by, highest = before.column, draw.happens(0.7)
-    if not by.is_ordered:
+    if not by.is_ordered or is_label(by):
         raise UnclearError
     words, prefix = superlative(by, highest, draw.random), draw.choice(_OF_THESE)
     choices = [f"{prefix}what is {words}", f"{prefix}which is {words}", f"which of these is {words}"]
@@ -119,7 +120,7 @@ def beside(draw: Draw, before: SqlQuery) -> Question:
         f"what were the {name.many} for each",
     ]
     words = _its_words(draw, column) if len(numbers) == 1 else choices
-    return Question(f"{FOLLOW_UP}beside", draw.choice(words), SqlQuery(column, before.rows))
+    return asking(f"{FOLLOW_UP}beside", draw.choice(words), SqlQuery(column, before.rows))
 
 
 def _its_words(draw: Draw, column: TypedColumn) -> list[str]:
@@ -132,6 +133,7 @@ def _its_words(draw: Draw, column: TypedColumn) -> list[str]:
         f"and {its} {name.one}",
     ]
     words += [f"how many {name.many} did it have", f"how many {name.many} is that"] if is_amount(column) else []
+    words += [f"how much {name.one} is that"] if is_money(column) else []
     return words + ([f"{asked(column, draw.random)} is this"] if column is draw.subject else [])
 
 
@@ -141,7 +143,7 @@ def back(draw: Draw, before: SqlQuery) -> Question:
         raise UnclearError
     name, value = draw.name(draw.subject).one, draw.name(before.column).one
     who = draw.choice(
-        ("who", f"which {name}", f"what {name}") if is_person(draw.subject) else (f"which {name}", f"what {name}")
+        ("who", f"which {name}", f"what {name}") if is_who(draw.subject) else (f"which {name}", f"what {name}")
     )
     choices = [
         f"{who} had this {value}",
@@ -163,6 +165,8 @@ def shift(draw: Draw, before: SqlQuery) -> Question:
     if key is None or key == before.rows.key or by.keys.count(key) > 1:
         raise UnclearError
     value = mention(by, row, draw.sheet, draw.random)
+    if draw.is_elsewhere(by, value):
+        raise UnclearError
     preposition = draw.choice(("in", "for")) if by.kind is ColumnType.YEAR else "for"
     choices = [
         f"what about {value}",

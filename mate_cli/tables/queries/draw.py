@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -19,6 +20,7 @@ _T = TypeVar("_T")
 _MAX_TEXT = 80  # characters of a value or an answer
 _MAX_MENTION = 40
 _MEASURED = 0.8
+_DOUBLED = re.compile(r"\b([a-z]{4,}?)s? (?:of (?:the |all )?|the |for )?\1s?\b")
 
 
 class UnclearError(Exception):
@@ -110,17 +112,25 @@ class Draw:
         where = Where(column, sign, key)
         if not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
             raise UnclearError
-        return where, condition(column, sign, words, self.needs_name(column, text), self.random)
+        return where, condition(column, sign, words, self.needs_name(column, words), self.random)
 
     def _sign(self, column: TypedColumn) -> str:
         compares = column.is_ordered and not is_label(column) and self.happens(0.6)
         return self.random.choice((">", ">", "<", "<", ">=", "<=")) if compares else "="
 
     def needs_name(self, column: TypedColumn, text: str = "") -> bool:
-        """Return whether a question must name a column of times or places: there is another, or it has the text too."""
+        """Return whether a question must name a column: another has the text too, in some cell, or is one of times or
+        places as it is.
+        """
         is_alike = is_time if is_time(column) else is_place
-        others = [other for other in self.sheet.columns if other is not column and is_alike(other)]
-        return bool(others) or len(self.sheet.places.get(normalize_for_match(text), ())) > 1
+        others = [other for other in self.sheet.columns if other is not column]
+        return any(map(is_alike, others)) or (bool(text) and self.is_elsewhere(column, text))
+
+    def is_elsewhere(self, column: TypedColumn, text: str) -> bool:
+        """Return whether a cell of another column has a text in lower case as its words, or among them."""
+        whole = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+        found = (places for other, places in self.sheet.places.items() if text in other and whole.search(other))
+        return any(places - {column.place} for places in found)
 
     def conditions(self, *others: TypedColumn) -> tuple[RowSet, Phrase]:
         """Return two conditions on different columns, each of which leaves out rows that meet the other."""
@@ -133,9 +143,9 @@ class Draw:
 
     def follows_time(self) -> bool:
         """Return whether the table tells that each row is later than the one before, and nothing else."""
-        times = [[key for key in column.keys if key is not None] for column in self.sheet.columns if is_time(column)]
-        in_order = all(keys == sorted(keys) for keys in times)
-        return in_order and any(len({*keys}) == self.sheet.table.num_rows for keys in times)
+        times, rows = [*filter(is_time, self.sheet.columns)], self.sheet.table.num_rows
+        has_each = any(len({*column.keys} - {None}) == rows for column in times)
+        return has_each and all(column.is_sorted for column in times)
 
     def asked(self, kind: str, text: str, query: SqlQuery, single: bool = True, repeated: bool = False) -> Question:
         """Return the question if its answer is clear.
@@ -149,7 +159,7 @@ class Draw:
         different = len(set(map(normalize_for_match, texts)))
         if not is_clear or (single and different > 1) or (not repeated and different < len(texts)):
             raise UnclearError
-        return Question(kind, text, query)
+        return asking(kind, text, query)
 
     def alone(self, column: TypedColumn, rows: RowSet) -> SqlQuery:
         """Return the query for one row whose cell no other row of the table has."""
@@ -157,6 +167,17 @@ class Draw:
         if len(numbers) != 1 or column.keys.count(column.keys[numbers[0]]) > 1:
             raise UnclearError
         return SqlQuery(column, rows)
+
+
+def asking(kind: str, text: str, query: SqlQuery) -> Question:
+    """Return a question, if no word of a header doubles one of the wording: "the number of numbers".
+
+    Raises:
+        UnclearError: one does.
+    """
+    if _DOUBLED.search(text):
+        raise UnclearError
+    return Question(kind, text, query)
 
 
 ALL = All()

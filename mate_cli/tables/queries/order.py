@@ -6,6 +6,7 @@ from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import Beside, Edge, Listed
 from mate_cli.tables.queries.wording import asked
+from mate_cli.tables.queries.words import is_time
 
 # {which}: "which team", {name}: "team", {names}: "teams", {value}: the row that the question names.
 _BELOW = (
@@ -79,6 +80,8 @@ def listed(draw: Draw) -> Question:
 def edge(draw: Draw) -> Question:
     """Ask for the first or last row of the table, or of those that meet a condition."""
     answer, last = draw.answering(), draw.happens(0.5)
+    if is_time(answer) and not answer.is_sorted:  # the first date need not be the first of the list
+        raise UnclearError
     name, place = draw.name(answer).one, "last" if last else "first"
     where = draw.choice(("on the list", "listed", "in the table", "on this chart", "listed in the table"))
     choices = [

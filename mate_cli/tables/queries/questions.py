@@ -16,8 +16,8 @@ from mate_cli.tables.queries.order import edge, listed, neighbour
 from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs, Where
 from mate_cli.tables.queries.scales import event, measured, more, most, scale
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
-from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative
-from mate_cli.tables.queries.words import is_amount, is_location, is_person, is_time
+from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
+from mate_cli.tables.queries.words import is_amount, is_location, is_money, is_person, is_time, is_who
 
 _MAX_LISTED = 12
 
@@ -41,7 +41,9 @@ def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
         f"what {name} is listed for {value}",
         f"tell me the {name} of {value}",
     ]
-    if is_amount(column):
+    if is_money(column):
+        choices += [f"how much {name} did {value} have", f"how much {name} does {value} have"] * 2
+    elif is_amount(column):
         many = draw.name(column).many
         choices = [f"how many {many} did {value} have", f"how many {many} does {value} have"] * 3 + [
             f"what is the number of {many} for {value}",
@@ -85,7 +87,7 @@ def selection(draw: Draw, kind: str, column: TypedColumn, rows: RowSet, verb: st
         words = [f"{asked(column, draw.random)} {verb}"] * 3 + [
             f"what is the only {name.one} {attribute}",
             f"which {name.one} is the one {attribute}",
-            f"name the {name.one} {attribute}",
+            f"{tell(name.one)} the {name.one} {attribute}",
         ]
         return draw.asked(kind, draw.choice(words), draw.alone(column, rows))
     if len(numbers) > _MAX_LISTED:
@@ -93,7 +95,7 @@ def selection(draw: Draw, kind: str, column: TypedColumn, rows: RowSet, verb: st
     words = [
         f"which {name.many} {of_several(verb)}",
         f"what are the {name.many} {of_several(attribute)}",
-        f"name all {name.many} {of_several(attribute)}",
+        f"{tell(name.one)} all {name.many} {of_several(attribute)}",
         f"what {name.many} {of_several(verb)}",
     ]
     return draw.asked(kind, draw.choice(words), SqlQuery(column, rows), single=False)
@@ -211,9 +213,7 @@ def either(draw: Draw) -> Question:
     if (adjectives := scale(by)) is not None and draw.happens(0.6):
         greater, has = (f"{verb} {more(adjectives[not highest])}" for verb in ("was", "is"))
     name = draw.name(draw.subject).one
-    who = draw.choice(
-        ("who", f"which {name}") if is_person(draw.subject) else (f"which {name}", "which", f"what {name}")
-    )
+    who = draw.choice(("who", f"which {name}") if is_who(draw.subject) else (f"which {name}", "which", f"what {name}"))
     choices = [
         f"{who} {greater}, {pair}",
         f"{who} {has}: {pair}",

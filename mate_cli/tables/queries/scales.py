@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
-from mate_cli.tables.queries.words import head, is_label, is_time
+from mate_cli.tables.queries.words import head, head_of, is_label, is_mass, is_time
 
 _ADJECTIVES = {
     "age": ("old", "young"),
@@ -56,12 +56,21 @@ _LONG = 7
 
 
 def scale(column: TypedColumn) -> tuple[str, str] | None:
-    """Return the adjectives of a high and of a low value of a column; None if no adjective measures it."""
-    if event(column):
-        return _OF_TIMES
+    """Return the adjectives of a high and of a low value of a column.
+
+    None if no adjective measures it, or the same ones may measure another column: "larger" than which in capacity?
+    """
     if is_time(column):
-        return _OF_BIRTHS if head(column) in _BIRTHS else None
-    return _ADJECTIVES.get(head(column)) if column.kind is ColumnType.NUMBER else None
+        adjectives = _of_time(head(column))
+        others = map(_of_time, map(head_of, column.others))
+    else:
+        adjectives = _ADJECTIVES.get(head(column)) if column.kind is ColumnType.NUMBER else None
+        others = map(_ADJECTIVES.get, map(head_of, column.others))
+    return None if adjectives in others else adjectives
+
+
+def _of_time(noun: str) -> tuple[str, str] | None:
+    return _OF_TIMES if noun in _STARTED else _OF_BIRTHS if noun in _BIRTHS else None
 
 
 def measured(columns: Iterable[TypedColumn]) -> list[TypedColumn]:
@@ -76,7 +85,7 @@ def event(column: TypedColumn) -> str | None:
 
 def adds_up_in_words(column: TypedColumn) -> bool:
     """Return whether people add up a column that counts nothing: prices, lengths."""
-    return column.adds_up and not is_label(column) and head(column) in _SUMS
+    return column.adds_up and not is_label(column) and (head(column) in _SUMS or is_mass(column))
 
 
 def averages_in_words(column: TypedColumn) -> bool:

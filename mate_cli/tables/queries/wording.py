@@ -10,12 +10,14 @@ from mate_cli.tables.queries.scales import event, more, scale
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.words import (
     Noun,
+    head,
     is_amount,
     is_area,
     is_location,
     is_origin,
     is_person,
     is_time,
+    is_who,
     noun,
 )
 
@@ -24,10 +26,12 @@ _WORD = re.compile(r"[a-z]{5,}")
 _MORE = {">": ("more than", "over", "greater than"), ">=": ("at least",)}
 _LESS = {"<": ("less than", "fewer than", "under"), "<=": ("at most", "no more than")}
 _PLURALS = {"is": "are", "was": "were", "has": "have", "comes": "come"}
-_LATEST, _EARLIEST = ("latest", "most recent", "last"), ("earliest", "first")
+_LATEST, _EARLIEST = ("latest", "most recent"), ("earliest",)
 _MOST = ("most", "most", "highest number of", "greatest number of", "highest amount of", "largest number of")
 _FEWEST = ("least", "fewest", "fewest", "lowest number of", "smallest number of", "least amount of")
-_HIGHEST, _LOWEST = ("highest", "largest", "greatest", "biggest"), ("lowest", "smallest", "least")
+_HIGHEST, _LOWEST = ("highest", "largest", "greatest"), ("lowest", "smallest")
+_EXTENTS = {"time", "duration", "runtime", "length", "distance"}  # long or short, where the higher need not be better
+_WITHOUT_ARTICLE = {"money", "earnings", "winnings", "takings", "proceeds", "wages", "income"}
 _WHO = 0.6
 _NOISE = {"article": 0.04, "mark": 0.1, "typo": 0.02}
 
@@ -44,7 +48,7 @@ def condition(column: TypedColumn, sign: str, value: str, named: bool, random: R
     """Word a comparison with a value.
 
     Args:
-        sign: one of SQL's; named: name the column, even if its values tell: "in a year after 1990", "after 1990".
+        sign: one of SQL's; named: name the column, as its values do not tell: "in a year after 1990", "after 1990".
     """
     name = noun(column, random)
     if sign in ("=", "!="):
@@ -81,6 +85,8 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
     if is_amount(column):
         verb = random.choice(("had", "has", "have"))
         return Phrase(f"{verb} {value} {name.many}", f"with {value} {name.many}")
+    if value.split()[:-1] == name.one.split():  # "round 11" says what it is
+        return Phrase(f"is listed with {value}", f"with {value}")
     choices = [
         Phrase(f"had {_a(name.one)} of {value}", f"with {_a(name.one)} of {value}"),
         Phrase(f"has {value} as {_a(name.one)}", f"with {value} as the {name.one}"),
@@ -102,25 +108,43 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
     elif value in ("yes", "no"):
         has, with_it = ("has", "with") if value == "yes" else ("has no", "without")
         choices += [Phrase(f"{has} {_a(name.one) if value == 'yes' else name.one}", f"{with_it} {name.one}")] * 3
-    elif column.kind is ColumnType.TEXT and " " not in value and random.random() < 0.4:
+    elif _is_quality(column, value) and random.random() < 0.4:
         choices = [Phrase(f"{random.choice(('is', 'was'))} {value}", f"that {random.choice(('is', 'was'))} {value}")]
     return random.choice(choices)
+
+
+def _is_quality(column: TypedColumn, value: str) -> bool:
+    """Return whether a row may be said to *be* a value: one word that several rows share, as "professional"."""
+    is_shared = sum(text.lower() == value for text in column.texts) > 1
+    return column.kind is ColumnType.TEXT and is_shared and value.isalpha() and not is_person(column)
 
 
 def asked(column: TypedColumn, random: Random) -> str:
     """Return what a question about one cell of a column begins with, before a verb: "who", "which team"."""
     name = noun(column, random).one
-    choices = [f"which {name}"] * 6 + [f"what {name}"] * 4 + [f"what is the {name} that", f"name the {name} that"]
-    return "who" if is_person(column) and random.random() < _WHO else random.choice(choices)
+    choices = (
+        [f"which {name}"] * 6 + [f"what {name}"] * 4 + [f"what is the {name} that", f"{tell(name)} the {name} that"]
+    )
+    return "who" if is_who(column) and random.random() < _WHO else random.choice(choices)
+
+
+def tell(name: str) -> str:
+    """Return a verb for "tell me": "name the team", but "give the name"."""
+    return "give" if "name" in name else "name"
 
 
 def superlative(column: TypedColumn, highest: bool, random: Random) -> str:
     """Word an extreme of a column, after "had": "the most points", "the earliest date"."""
     name = noun(column, random)
     if is_time(column):
-        return f"the {random.choice(_LATEST if highest else _EARLIEST)} {name.one}"
+        words = _LATEST if highest else _EARLIEST
+        if column.is_sorted:  # otherwise "first" and "last" would rather be the ends of the list
+            words += ("last",) if highest else ("first",)
+        return f"the {random.choice(words)} {name.one}"
     if is_amount(column):
         return f"the {random.choice(_MOST if highest else _FEWEST)} {name.many}"
+    if head(column) in _EXTENTS:
+        return f"the {'longest' if highest else 'shortest'} {name.one}"
     return f"the {random.choice(_HIGHEST if highest else _LOWEST)} {name.one}"
 
 
@@ -130,7 +154,9 @@ def comparative(column: TypedColumn, highest: bool, random: Random) -> str:
     if is_time(column):
         return _a(f"{random.choice(('later', 'more recent') if highest else ('earlier',))} {name.one}")
     if is_amount(column):
-        return f"{random.choice(('more', 'a higher number of') if highest else ('fewer', 'less'))} {name.many}"
+        return f"{random.choice(('more', 'a higher number of') if highest else ('fewer', 'fewer', 'less'))} {name.many}"
+    if head(column) in _EXTENTS:
+        return f"a {'longer' if highest else 'shorter'} {name.one}"
     return _a(f"{random.choice(('higher', 'larger', 'greater') if highest else ('lower', 'smaller'))} {name.one}")
 
 
@@ -158,4 +184,7 @@ def noisy(question: str, random: Random) -> str:
 
 
 def _a(words: str) -> str:
+    """Put an indefinite article before a noun phrase that can have one."""
+    if words.rpartition(" ")[2] in _WITHOUT_ARTICLE:
+        return words
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"

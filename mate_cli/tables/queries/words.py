@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
-from mate_cli.tables.number_words import CARDINALS
+from mate_cli.tables.number_words import CARDINALS, MONTH_NUMBERS
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.text import normalize_for_match
 
 _REMARK = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _UNIT = re.compile(r"(?<=\w) in (?!the\b)[^ ]{1,8}$")
+_BRACKET = re.compile(r"(?<=\w)(?=\s*[(\[]|$)")
+_PER = re.compile(r"\s(?:per|/) .*", re.IGNORECASE)  # "points per game" are points
 _MARKS = re.compile(r"[/_|*#]+|\s+-+\s+")
 _EXPANSIONS = {
     "no": "number",
@@ -45,7 +48,6 @@ _SYNONYMS = {
     "nationality": ("nationality", "country"),
     "club": ("club", "team"),
     "title": ("title", "name"),
-    "built": ("year built",),
     "won": ("wins", "games won"),
     "lost": ("losses", "games lost"),
     "drawn": ("draws", "ties"),
@@ -53,7 +55,6 @@ _SYNONYMS = {
     "gold": ("gold medals", "golds"),
     "silver": ("silver medals", "silvers"),
     "bronze": ("bronze medals", "bronzes"),
-    "total": ("total", "overall total"),
     "athlete": ("athlete", "competitor"),
     "stadium": ("stadium", "arena"),
     "height": ("height",),
@@ -73,11 +74,19 @@ _PEOPLE = _words(
 _LOCATIONS = _words("location venue stadium ground site arena city town headquarters")
 _AREAS = _words("country nation state county region province district continent city town")
 _ORIGINS = _words("country nation nationality")
-_AMOUNTS = _words("attendance crowd population capacity enrollment total gold silver bronze played won lost drawn")
+_COUNTED = _words("gold silver bronze played won lost drawn")
+_MONEY = _words("money earnings winnings income revenue salary pay purse prize takings proceeds wages")
+_MASS = _MONEY | _words("attendance crowd population capacity enrollment turnout")
 _LABELS = _words(
     "rank position number place round week game seed lane heat grid pick id season code bib group overall year "
     "episode event match stage route"
 )
+_LABEL_HEADS = _words(  # that are no labels before another noun: "division titles"
+    "draw start finish issue edition roll car jersey shirt channel decile division tier class track order peak chart "
+    "ranking volume chapter zip ref sno rnd rd lvl level choice entered exited eliminated finished premiere finale "
+    "series reign district ward day date opponents standings placings code"
+) | frozenset(MONTH_NUMBERS)
+_HAPPENED = re.compile(r"\w{2,}ed|built|born|begun|sold|won|lost")
 _INVARIABLE = _words("series species people men women fish aircraft points")
 
 
@@ -90,17 +99,44 @@ class Noun:
 
 
 def noun(column: TypedColumn, random: Random) -> Noun:
-    """Name a column: without remarks in brackets and abbreviations, sometimes by a synonym."""
-    words = _words_of(_REMARK.sub("", column.name)) or _words_of(column.name) or [column.name.lower()]
+    """Name a column: without remarks in brackets and abbreviations, sometimes by a synonym.
+
+    What may name another column of the table too is avoided: "weight in kg" beside "weight in lb".
+    """
+    taken, amount = _taken(column.others), is_amount(column)
+    text, short = _names(column.name)
+    text = short if random.random() < 0.7 and singular(short) not in taken else text
+    if singular(text) in taken:
+        text, remark = _BRACKET.split(column.name.lower(), maxsplit=1)
+        return Noun(text + remark, (text if amount else plural(text)) + remark)
+    synonyms = [word for word in _SYNONYMS.get(text, ()) if singular(word) not in taken]
+    is_named = random.random() < 0.5 or (amount and text in _COUNTED)
+    text = random.choice(synonyms) if synonyms and is_named else text
+    if is_time(column) and _HAPPENED.fullmatch(head(column)) and not {"year", "date"} & {*text.split()}:
+        unit = "year" if column.kind is ColumnType.YEAR else "date"
+        return Noun(f"{unit} {text}", f"{unit}s {text}")
+    one = text if amount or is_mass(column) else singular(text)  # "earnings" are no earning
+    return Noun(one, text if amount else plural(text))
+
+
+def _names(name: str) -> tuple[str, str]:
+    """Return a header without remarks and abbreviations, and also without its unit."""
+    words = _words_of(_REMARK.sub("", name)) or _words_of(name) or [name.lower()]
     text = " ".join(_EXPANSIONS.get(word, word) for word in words)
-    text = _UNIT.sub("", text) if random.random() < 0.7 else text
-    synonyms = _SYNONYMS.get(text, ())
-    text = random.choice(synonyms) if synonyms and random.random() < 0.5 else text
-    return Noun(text, text) if is_amount(column) else Noun(singular(text), plural(text))
+    return text, _UNIT.sub("", text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _taken(headers: tuple[str, ...]) -> frozenset[str]:
+    """Return the singulars that may name columns with these headers."""
+    names = {name for header in headers for name in _names(header)}
+    return frozenset(map(singular, names.union(*(_SYNONYMS.get(name, ()) for name in names))))
 
 
 def plural(text: str) -> str:
-    """Return the plural of a noun phrase, which may be a plural already."""
+    """Return the plural of a noun phrase, which may be a plural already or end in a number."""
+    if text[-1:].isdecimal():
+        return text
     if text.rpartition(" ")[2] in _INVARIABLE or re.search("[^su]s$", text):
         return text
     if re.search("[^aeiou]y$", text):
@@ -118,8 +154,23 @@ def singular(text: str) -> str:
 
 
 def is_person(column: TypedColumn) -> bool:
-    last = singular(head(column))
-    return last in _PEOPLE or (last == "name" and column.is_among_persons)
+    return _names_person(column.name, column.is_among_persons)
+
+
+def is_named(column: TypedColumn) -> bool:
+    """Return whether the cells of a column are names, as far as they tell: most have no digit, and few are the same."""
+    without = sum(not any(map(str.isdecimal, text)) for text in column.texts)
+    return column.kind is ColumnType.TEXT and without > len(column.texts) / 2 and column.distinct > 1 / 2
+
+
+def is_who(column: TypedColumn) -> bool:
+    """Return whether "who" can only mean a column: it has people, and no other column of the table does."""
+    return is_person(column) and not any(_names_person(other, column.is_among_persons) for other in column.others)
+
+
+def _names_person(header: str, is_among_persons: bool) -> bool:
+    last = singular(head_of(header))
+    return last in _PEOPLE or (last == "name" and is_among_persons)
 
 
 def is_location(column: TypedColumn) -> bool:
@@ -143,26 +194,49 @@ def is_time(column: TypedColumn) -> bool:
 
 
 def is_amount(column: TypedColumn) -> bool:
-    """Return whether a column of numbers counts things: "points", "attendance"."""
+    """Return whether a column of numbers counts things, of which there are many or few: points, but no attendance."""
     if column.kind is not ColumnType.NUMBER or is_label(column):
         return False
-    last = head(column)
-    return last in _AMOUNTS or (
-        last != "" and last == plural(last) and "(" not in column.name and "%" not in column.texts[0]
-    )
+    has_unit = "(" in column.name or any(mark in text for mark in "%$€£" for text in column.texts)
+    return head(column) in _COUNTED or (_is_plural(head(column)) and head(column) not in _MASS and not has_unit)
+
+
+def is_mass(column: TypedColumn) -> bool:
+    """Return whether a column of numbers measures what is added up, but not counted: attendance, money."""
+    return column.kind is ColumnType.NUMBER and head(column) in _MASS and not is_label(column)
+
+
+def is_money(column: TypedColumn) -> bool:
+    """Return whether people ask how much of it somebody has."""
+    return is_mass(column) and head(column) in _MONEY
 
 
 def is_label(column: TypedColumn) -> bool:
-    """Return whether the numbers of a column are names, whose sum and extremes mean nothing: ranks, weeks."""
-    words = {_EXPANSIONS.get(word, word) for word in _words_of(column.name)}
-    return column.kind is ColumnType.NUMBER and (bool(words & _LABELS) or "#" in column.name)
+    """Return whether the numbers of a column are names, whose sum and extremes mean nothing: ranks, weeks, days.
+
+    That the numbers have no gap tells so too, unless the header is a plural, as of things counted.
+    """
+    if column.kind is not ColumnType.NUMBER:
+        return False
+    of_what = _words_of(_PER.sub("", column.name))
+    words, last = {_EXPANSIONS.get(word, word) for word in of_what}, head(column)
+    is_named = bool(words & _LABELS) or last in _LABEL_HEADS or "#" in column.name
+    return is_named or (column.is_numbering and not _is_plural(last) and last not in _COUNTED)
 
 
 def head(column: TypedColumn) -> str:
     """Return the noun of a header, in lower case: "height" of "Height in cm (2020)"; "" if it has no words."""
-    words = _words_of(_REMARK.sub("", column.name))
+    return head_of(column.name)
+
+
+def head_of(header: str) -> str:
+    words = _words_of(_PER.sub("", _REMARK.sub("", header)))
     unit = words.index("in") if "in" in words[1:] else len(words)
     return words[unit - 1] if words else ""
+
+
+def _is_plural(word: str) -> bool:
+    return word.isalpha() and word == plural(word)
 
 
 def _words_of(name: str) -> list[str]:
