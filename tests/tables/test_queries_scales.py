@@ -123,6 +123,32 @@ def test_a_column_of_numbers_is_renamed_to_a_measure() -> None:
     }
 
 
+def renamed_to(header: str, *numbers: float, other: str = "note") -> set[str]:
+    """Return the nouns that a column of numbers is renamed to, in copies of a table."""
+    body = ((f"n{row}", number, f"x{row}") for row, number in enumerate(numbers))
+    rows = tuple(tuple(Cell(f"{text}") for text in line) for line in body)
+    tables = [Table(f"t{n}", tuple(map(Cell, ("name", header, other))), rows) for n in range(200)]
+    return {table.id.partition("+")[2].lower().split()[0] for table in with_measures(tables, 0) if "+" in table.id}
+
+
+def test_numbers_become_measures_that_people_would_believe() -> None:
+    crowds, goals, shares = (27_000, 31_000, 90_001), (3, 1, 40, 2), (-7.5, 3.2, 0.1)
+    assert {"capacity", "population", "cost"} <= renamed_to("crowd", *crowds)
+    assert renamed_to("crowd", *crowds).isdisjoint({"age", "floors", "height", "speed", "temperature", "depth"})
+    assert {"age", "floors", "weight"} <= renamed_to("goals", *goals)
+    assert renamed_to("goals", *goals).isdisjoint({"capacity", "population"})
+    assert renamed_to("change", *shares) == {"temperature"}
+    assert renamed_to("debt", -5e6, 3e6, 8e9) == set()
+
+
+def test_a_renamed_heading_is_no_other_one() -> None:
+    assert "time" in renamed_to("goals", 3, 1, 40)
+    assert "time" not in renamed_to("goals", 3, 1, 40, other="Time (h)")
+    years = renamed_to("season start", 1990, 1985, 1999)
+    assert {"built", "year"} <= years
+    assert "built" not in renamed_to("season start", 1990, 1985, 1999, other="date built")
+
+
 def test_a_table_with_a_measure_keeps_its_headers() -> None:
     assert [*with_measures([TOWERS] * 20, 0)] == [TOWERS] * 20
 

@@ -18,7 +18,7 @@ from tests.tables.made_tables import made_table
 from tests.tables.test_queries import table_of
 
 
-def made_of(*tables: Table, conversations: float = 0.0, number: int = 1500) -> list[dict[str, Any]]:
+def made_of(*tables: Table, conversations: float = 0.0, number: int = 1000) -> list[dict[str, Any]]:
     """Return the first questions about tables as records, with their final question mark removed."""
     made = islice(records(tables, 0, conversations), number)
     return [{**record, "question": record["question"].strip("?")} for record in made]

@@ -8,32 +8,32 @@ from random import Random
 
 from mate_cli.tables.queries.scales import measured
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
-from mate_cli.tables.queries.words import head, is_label
+from mate_cli.tables.queries.words import head_of, is_label
 from mate_cli.tables.table import Cell, Table
 
 _SHARE = 0.5
-_MAX_AGE = 120
-_UNITS = {
-    "height": ("m", "cm", "ft"),
-    "elevation": ("m", "ft"),
-    "depth": ("m", "ft"),
-    "length": ("km", "m", "miles"),
-    "distance": ("km", "miles"),
-    "duration": ("minutes", "days"),
-    "width": ("m", "cm"),
-    "weight": ("kg", "lb", "t"),
-    "price": ("$", "€", "USD"),
-    "cost": ("$", "€"),
-    "area": ("km2", "ha", "acres"),
-    "speed": ("km/h", "mph"),
-    "time": ("seconds", "s"),
-    "temperature": ("°C", "°F"),
-    "floors": (),
-    "capacity": (),
-    "population": (),
-    "size": ("MB", "m2"),
-    "age": ("years",),
+_RANGES = {  # the least and the greatest number that people would believe, in each unit
+    "height": {"m": (1, 900), "cm": (20, 300), "ft": (3, 3000)},
+    "elevation": {"m": (0, 8900), "ft": (0, 29_100)},
+    "depth": {"m": (1, 11_000), "ft": (1, 36_000)},
+    "length": {"km": (1, 7000), "m": (1, 10_000), "miles": (1, 5000)},
+    "distance": {"km": (1, 50_000), "miles": (1, 30_000)},
+    "duration": {"minutes": (1, 600), "days": (1, 2000)},
+    "width": {"m": (1, 500), "cm": (1, 500)},
+    "weight": {"kg": (1, 2000), "lb": (1, 4000), "t": (1, 100_000)},
+    "price": {"$": (1, 100_000), "€": (1, 100_000), "USD": (1, 100_000)},
+    "cost": {"$": (1, 1e9), "€": (1, 1e9)},
+    "area": {"km2": (1, 2e7), "ha": (1, 1e6), "acres": (1, 1e6)},
+    "speed": {"km/h": (5, 1500), "mph": (5, 1000)},
+    "time": {"seconds": (1, 5000), "s": (1, 5000)},
+    "temperature": {"°C": (-60, 60), "°F": (-60, 130)},
+    "floors": {"": (1, 160)},
+    "capacity": {"": (50, 150_000)},
+    "population": {"": (100, 2e9)},
+    "size": {"MB": (1, 50_000), "m2": (5, 100_000)},
+    "age": {"years": (1, 120)},
 }
+_WHOLE = {"floors", "capacity", "population", "age"}
 _EVENTS = ("built", "opened", "founded", "released", "born", "year built", "year opened")
 
 
@@ -56,22 +56,33 @@ def _renamed(table: Table, random: Random) -> Table | None:
         return None
     column = random.choice(columns)
     name = random.choice(_EVENTS) if column.kind is ColumnType.YEAR else _measure(column, random)
-    if name in {head(other) for other in sheet.columns}:
+    if head_of(name) in map(head_of, column.others):
         return None
     header = list(table.header)
     header[column.place] = Cell(name)
-    return replace(table, id=f"{table.id}+{name}", header=tuple(header))
+    renamed = replace(table, id=f"{table.id}+{name}", header=tuple(header))
+    return renamed if measured(Sheet(renamed).columns) else None  # a header of the others may have the adjective too
 
 
 def _can_measure(column: TypedColumn) -> bool:
-    return column.kind is ColumnType.YEAR or (column.adds_up and not is_label(column))
+    return column.kind is ColumnType.YEAR or (column.adds_up and not is_label(column) and bool(_units(column)))
+
+
+def _units(column: TypedColumn) -> dict[str, list[str]]:
+    """Return the measures that the numbers of a column may be of, each with its units."""
+    keys = [key for key in column.keys if isinstance(key, float)]
+    names = [name for name in _RANGES if name not in _WHOLE or all(map(float.is_integer, keys))]
+    fitting = {
+        name: [unit for unit, (least, most) in _RANGES[name].items() if least <= min(keys) and max(keys) <= most]
+        for name in names
+    }
+    return {name: units for name, units in fitting.items() if units}
 
 
 def _measure(column: TypedColumn, random: Random) -> str:
     """Return a header, "depth in m" or "Depth (m)", with a unit as often as without."""
-    keys = [key for key in column.keys if isinstance(key, float)]
-    is_age = all(key.is_integer() and 0 < key <= _MAX_AGE for key in keys)
-    name = random.choice([noun for noun in _UNITS if noun != "age" or is_age])
-    unit = random.choice(_UNITS[name]) if _UNITS[name] and random.random() < 0.5 else ""
+    units = _units(column)
+    name = random.choice([*units])
+    unit = random.choice(units[name]) if random.random() < 0.5 else ""
     name = name.capitalize() if random.random() < 0.4 else name
     return f"{name} {random.choice((f'in {unit}', f'({unit})'))}" if unit else name
