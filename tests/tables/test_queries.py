@@ -14,8 +14,8 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.aggregation import OPERATORS
 from mate_cli.tables.queries import folder as queries
 from mate_cli.tables.queries.generate import records, write_questions
+from mate_cli.tables.queries.headers import plural, singular
 from mate_cli.tables.queries.sheet import ColumnType, Sheet
-from mate_cli.tables.queries.words import plural, singular
 from mate_cli.tables.table import Cell, Example, Table
 from tests.tables.made_tables import made_table
 

@@ -12,7 +12,7 @@ import pytest
 from mate_cli.tables.queries.generate import records
 from mate_cli.tables.queries.scales import scale
 from mate_cli.tables.queries.sheet import Sheet
-from mate_cli.tables.queries.words import noun
+from mate_cli.tables.queries.words import Noun, noun
 from mate_cli.tables.table import Table
 from tests.tables.made_tables import made_table
 from tests.tables.test_queries import table_of
@@ -212,3 +212,39 @@ def test_first_and_last_are_said_of_times_only_in_their_order() -> None:
         body = (f"{n}|{year}|x{year}" for n, year in zip(("ann", "bob", "cid", "dot", "eve"), order, strict=True))
         questions = questions_of(table_of("name|year|note", *body))
         assert any(map(ends.search, questions)) == is_said
+
+
+@pytest.mark.parametrize(
+    ("header", "values", "names"),
+    [
+        ("directed by", ("ann", "bob", "cid"), {"director", "directors"}),
+        ("from", ("1990", "1992", "1999"), {"start year", "start years"}),
+        ("until", ("5 may 1990", "7 june 1992", "1 may 1999"), {"end date", "end dates"}),
+        ("opened", ("1990", "1992", "1999"), {"year opened", "years opened"}),
+        ("us viewers (millions)", ("9.5", "7.2", "8.8"), {"us viewers in millions"}),
+        ("pop . (2001)", ("900", "720", "1500"), {"population", "populations"}),
+        ("prize money", ("900", "720", "1500"), {"prize money", "prize moneys"}),
+        ("2008", ("9", "7", "15"), {"2008"}),
+    ],
+)
+def test_headers_that_are_no_nouns_become_some(header: str, values: tuple[str, ...], names: set[str]) -> None:
+    random, table = Random(0), table_of(f"name|{header}", *(f"n{row}|{value}" for row, value in enumerate(values)))
+    column = Sheet(table).columns[1]
+    assert {name for _ in range(50) for name in both_of(noun(column, random))} == names
+
+
+def both_of(name: Noun) -> tuple[str, str]:
+    return name.one, name.many
+
+
+def test_who_directed_it_is_said_as_the_header_does() -> None:
+    body = (f"film {n}|{n}|x{n}" for n in ("ann", "bob", "bob", "cid", "eve"))
+    questions = questions_of(table_of("title|directed by|note", *body))
+    assert any(question.endswith("directed by ann") for question in questions)
+    assert not [question for question in questions if re.search(r"(the|a|whose) directed by", question)]
+
+
+def test_who_is_not_said_beside_runners_up() -> None:
+    body = [f"{n}|{n}o|{3 + row * row}" for row, n in enumerate(("ann", "bob", "cid", "dot", "eve"))]
+    questions = questions_of(table_of("winner|runner (s) - up|score", *body))
+    assert not [question for question in questions if re.match("who (had|has|is listed|with) ", question)]

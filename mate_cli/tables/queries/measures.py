@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
+from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.scales import measured
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
-from mate_cli.tables.queries.words import head_of, is_label
+from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Cell, Table
 
 _SHARE = 0.5

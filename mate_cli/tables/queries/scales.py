@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
-from mate_cli.tables.queries.words import head, head_of, is_label, is_mass, is_time
+from mate_cli.tables.queries.words import head, is_label, is_mass, is_time
 
 _ADJECTIVES = {
     "age": ("old", "young"),

@@ -29,7 +29,7 @@ _BLANKS = {"na", "tba", "tbd", "tbc", "none", "unknown", "notavailable", "notapp
 _MARK = re.compile(r"[\W_]+")
 _APART = re.compile(r"\s+(?=,)|(?<=\d)\s+(?=-\s*\d)|(?<=\d-)\s+(?=\d)|(?<=\d -)\s+(?=\d)")
 _TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-?)?totals?[:.]?", re.IGNORECASE)
-_SUMMARY = re.compile(r"averages?|sum|overall|career|mean|median|all", re.IGNORECASE)
+_SUMMARY = re.compile(r"\w+ totals?|averages?|sum|overall|career|mean|median|all", re.IGNORECASE)
 _YEARS = range(1000, 2101)
 _OF_PERSONS = {
     "nationality",

@@ -22,6 +22,7 @@ from mate_cli.tables.queries.words import (
 )
 
 _ARTICLE = re.compile(r"\b(the|a|an) ")
+_BY = re.compile(r"(\w+ed|written|built) by")  # these headers take their values after them
 _WORD = re.compile(r"[a-z]{5,}")
 _MORE = {">": ("more than", "over", "greater than"), ">=": ("at least",)}
 _LESS = {"<": ("less than", "fewer than", "under"), "<=": ("at most", "no more than")}
@@ -93,6 +94,9 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
         Phrase(f"is listed with the {name.one} {value}", f"whose {name.one} is {value}"),
         Phrase(f"had the {name.one} {value}", f"with the {name.one} {value}"),
     ]
+    if _BY.fullmatch(by := column.name.lower()):
+        choices += [Phrase(f"was {by} {value}", f"{by} {value}")] * 4
+        named = True
     if named:
         return random.choice(choices)
     if is_origin(column):

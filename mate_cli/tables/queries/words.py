@@ -8,35 +8,15 @@ from functools import lru_cache
 from random import Random
 
 from mate_cli.tables.number_words import CARDINALS, MONTH_NUMBERS
+from mate_cli.tables.queries.headers import EXPANSIONS, REMARK, head_of, is_plural, plural, singular, what_of, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.text import normalize_for_match
 
-_REMARK = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _UNIT = re.compile(r"(?<=\w) in (?!the\b)[^ ]{1,8}$")
+_SCALE = re.compile(r"[(\[](?:in )?((?:thousand|million|billion)s?)[)\]]", re.IGNORECASE)
 _BRACKET = re.compile(r"(?<=\w)(?=\s*[(\[]|$)")
-_PER = re.compile(r"\s(?:per|/) .*", re.IGNORECASE)  # "points per game" are points
-_MARKS = re.compile(r"[/_|*#]+|\s+-+\s+")
-_EXPANSIONS = {
-    "no": "number",
-    "no.": "number",
-    "nr": "number",
-    "pos": "position",
-    "pos.": "position",
-    "pts": "points",
-    "pts.": "points",
-    "pl": "games",
-    "nat": "nationality",
-    "dept": "department",
-    "yr": "year",
-    "yrs": "years",
-    "pop": "population",
-    "pop.": "population",
-    "avg": "average",
-    "min": "minutes",
-    "comp": "competition",
-    "div": "division",
-    "const": "constructor",
-}
+_BOUNDS = {"from": "start", "since": "start", "to": "end", "until": "end"}
+_RUNNER_UP = re.compile(r"\brunners?\b.*\bup\b", re.IGNORECASE)
 _SYNONYMS = {
     "attendance": ("attendance", "crowd"),
     "crowd": ("crowd", "attendance"),
@@ -84,10 +64,9 @@ _LABELS = _words(
 _LABEL_HEADS = _words(  # that are no labels before another noun: "division titles"
     "draw start finish issue edition roll car jersey shirt channel decile division tier class track order peak chart "
     "ranking volume chapter zip ref sno rnd rd lvl level choice entered exited eliminated finished premiere finale "
-    "series reign district ward day date opponents standings placings code"
+    "series reign district ward day date opponents standings placings code type model"
 ) | frozenset(MONTH_NUMBERS)
 _HAPPENED = re.compile(r"\w{2,}ed|built|born|begun|sold|won|lost")
-_INVARIABLE = _words("series species people men women fish aircraft points")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +91,22 @@ def noun(column: TypedColumn, random: Random) -> Noun:
     synonyms = [word for word in _SYNONYMS.get(text, ()) if singular(word) not in taken]
     is_named = random.random() < 0.5 or (amount and text in _COUNTED)
     text = random.choice(synonyms) if synonyms and is_named else text
-    if is_time(column) and _HAPPENED.fullmatch(head(column)) and not {"year", "date"} & {*text.split()}:
+    if is_time(column) and not {"year", "date"} & {*text.split()}:
         unit = "year" if column.kind is ColumnType.YEAR else "date"
-        return Noun(f"{unit} {text}", f"{unit}s {text}")
+        if bound := _BOUNDS.get(text):
+            return Noun(f"{bound} {unit}", f"{bound} {unit}s")
+        if _HAPPENED.fullmatch(head(column)):
+            return Noun(f"{unit} {text}", f"{unit}s {text}")
+    if amount and (power := _SCALE.search(column.name)):
+        text = f"{text} in {power[1].lower()}"
     one = text if amount or is_mass(column) else singular(text)  # "earnings" are no earning
     return Noun(one, text if amount else plural(text))
 
 
 def _names(name: str) -> tuple[str, str]:
     """Return a header without remarks and abbreviations, and also without its unit."""
-    words = _words_of(_REMARK.sub("", name)) or _words_of(name) or [name.lower()]
-    text = " ".join(_EXPANSIONS.get(word, word) for word in words)
+    words = words_of(REMARK.sub("", name)) or words_of(name) or [name.lower()]
+    text = " ".join(EXPANSIONS.get(word, word) for word in words)
     return text, _UNIT.sub("", text)
 
 
@@ -131,26 +115,6 @@ def _taken(headers: tuple[str, ...]) -> frozenset[str]:
     """Return the singulars that may name columns with these headers."""
     names = {name for header in headers for name in _names(header)}
     return frozenset(map(singular, names.union(*(_SYNONYMS.get(name, ()) for name in names))))
-
-
-def plural(text: str) -> str:
-    """Return the plural of a noun phrase, which may be a plural already or end in a number."""
-    if text[-1:].isdecimal():
-        return text
-    if text.rpartition(" ")[2] in _INVARIABLE or re.search("[^su]s$", text):
-        return text
-    if re.search("[^aeiou]y$", text):
-        return text[:-1] + "ies"
-    return text + ("es" if text.endswith(("s", "x", "ch", "sh")) else "s")
-
-
-def singular(text: str) -> str:
-    """Return the singular of a noun phrase, which may be a singular already."""
-    if text.rpartition(" ")[2] in _INVARIABLE or not re.search("[^sui]s$", text):
-        return text
-    if text.endswith("ies"):
-        return text[:-3] + "y"
-    return text[:-2] if text.endswith(("xes", "ches", "shes", "sses")) else text[:-1]
 
 
 def is_person(column: TypedColumn) -> bool:
@@ -170,7 +134,8 @@ def is_who(column: TypedColumn) -> bool:
 
 def _names_person(header: str, is_among_persons: bool) -> bool:
     last = singular(head_of(header))
-    return last in _PEOPLE or (last == "name" and is_among_persons)
+    is_person_too = last == "name" and is_among_persons
+    return last in _PEOPLE or is_person_too or _RUNNER_UP.search(header) is not None
 
 
 def is_location(column: TypedColumn) -> bool:
@@ -197,8 +162,8 @@ def is_amount(column: TypedColumn) -> bool:
     """Return whether a column of numbers counts things, of which there are many or few: points, but no attendance."""
     if column.kind is not ColumnType.NUMBER or is_label(column):
         return False
-    has_unit = "(" in column.name or any(mark in text for mark in "%$€£" for text in column.texts)
-    return head(column) in _COUNTED or (_is_plural(head(column)) and head(column) not in _MASS and not has_unit)
+    has_unit = "(" in _SCALE.sub("", column.name) or any(mark in text for mark in "%$€£" for text in column.texts)
+    return head(column) in _COUNTED or (is_plural(head(column)) and head(column) not in _MASS and not has_unit)
 
 
 def is_mass(column: TypedColumn) -> bool:
@@ -218,29 +183,15 @@ def is_label(column: TypedColumn) -> bool:
     """
     if column.kind is not ColumnType.NUMBER:
         return False
-    of_what = _words_of(_PER.sub("", column.name))
-    words, last = {_EXPANSIONS.get(word, word) for word in of_what}, head(column)
+    of_what = words_of(what_of(column.name))
+    words, last = {EXPANSIONS.get(word, word) for word in of_what}, head(column)
     is_named = bool(words & _LABELS) or last in _LABEL_HEADS or "#" in column.name
-    return is_named or (column.is_numbering and not _is_plural(last) and last not in _COUNTED)
+    return is_named or (column.is_numbering and not is_plural(last) and last not in _COUNTED)
 
 
 def head(column: TypedColumn) -> str:
     """Return the noun of a header, in lower case: "height" of "Height in cm (2020)"; "" if it has no words."""
     return head_of(column.name)
-
-
-def head_of(header: str) -> str:
-    words = _words_of(_PER.sub("", _REMARK.sub("", header)))
-    unit = words.index("in") if "in" in words[1:] else len(words)
-    return words[unit - 1] if words else ""
-
-
-def _is_plural(word: str) -> bool:
-    return word.isalpha() and word == plural(word)
-
-
-def _words_of(name: str) -> list[str]:
-    return _MARKS.sub(" ", name).lower().split()
 
 
 def mention(column: TypedColumn, row: int, sheet: Sheet, random: Random) -> str:
@@ -250,7 +201,7 @@ def mention(column: TypedColumn, row: int, sheet: Sheet, random: Random) -> str:
         return _number(text, random)
     if column.kind is not ColumnType.TEXT or random.random() < 0.6:
         return text.lower()
-    short = normalize_for_match(_REMARK.sub("", text)).strip("\"'*† ")
+    short = normalize_for_match(REMARK.sub("", text)).strip("\"'*† ")
     words = short.split()
     if is_person(column) and len(words) == 2 and random.random() < 0.3:
         short = words[1]
