@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mate_cli.tables.queries.generate import records
-from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_blank, without_totals
+from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_blank, with_things_only
 from mate_cli.tables.queries.sources import read_sources
 from tests.tables.test_queries import table_of
 
@@ -68,11 +68,11 @@ def test_codes_and_numbers_of_many_digits_are_texts() -> None:
 
 def test_rows_of_totals_are_left_out() -> None:
     body = [f"{1990 + row}|{'abcdefgh'[row]}|{row + 1}" for row in range(8)]
-    table = table_of("year|team|goals", *body, "|Total|21", "average||3.5", "goals total||21")
-    shorter = without_totals(table)
+    table = table_of("year|team|goals", *body, "|Total|21", "average||3.5", "total (all)||21")
+    shorter = with_things_only(table)
     assert shorter == replace(table, rows=table.rows[:8])
     assert [column.kind for column in Sheet(shorter).columns][::2] == [ColumnType.YEAR, ColumnType.NUMBER]
-    assert without_totals(shorter) is shorter
+    assert with_things_only(shorter) is shorter
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,13 @@ def test_rows_of_totals_are_left_out() -> None:
 )
 def test_other_rows_stay(rows: tuple[str, ...]) -> None:
     table = table_of("name|year", *rows)
-    assert without_totals(table) is table
+    assert with_things_only(table) is table
+
+
+def test_headings_between_the_rows_are_left_out() -> None:
+    body = [f"{1990 + row}|{'abcdefgh'[row]}|{row + 1}" for row in range(8)]
+    table = table_of("year|team|goals", *body[:4], "The war|The war|The war", "Year|Team|Goals", *body[4:])
+    assert with_things_only(table).rows == (*table.rows[:4], *table.rows[6:])
 
 
 def test_rows_of_totals_are_left_out_of_the_tables_to_ask_about(tmp_path: Path) -> None:

@@ -145,9 +145,10 @@ def test_a_noun_names_one_column() -> None:
 
 
 def test_an_adjective_measures_one_column() -> None:
-    body = (f"{'abcdef'[row] * 3}|{70 - row * row}|{50 + row}|x{row}" for row in range(6))
-    columns = Sheet(table_of("ground|total capacity|seating capacity|note", *body)).columns
-    assert [scale(column) for column in columns] == [None] * 4
+    for headers in ("total capacity|seating capacity", "area|population"):
+        body = (f"{'abcdef'[row] * 3}|{70 - row * row}|{50 + row}|x{row}" for row in range(6))
+        columns = Sheet(table_of(f"ground|{headers}|note", *body)).columns
+        assert [scale(column) for column in columns] == [None] * 4
 
 
 def test_who_means_one_column() -> None:
@@ -221,7 +222,9 @@ def test_first_and_last_are_said_of_times_only_in_their_order() -> None:
         ("from", ("1990", "1992", "1999"), {"start year", "start years"}),
         ("until", ("5 may 1990", "7 june 1992", "1 may 1999"), {"end date", "end dates"}),
         ("opened", ("1990", "1992", "1999"), {"year opened", "years opened"}),
-        ("us viewers (millions)", ("9.5", "7.2", "8.8"), {"us viewers in millions"}),
+        ("us viewers (million)", ("9.5", "7.2", "8.8"), {"us viewers in millions"}),
+        ("res", ("win", "loss", "win"), {"result", "results"}),
+        ("td 's", ("9", "7", "15"), {"td 's"}),
         ("pop . (2001)", ("900", "720", "1500"), {"population", "populations"}),
         ("prize money", ("900", "720", "1500"), {"prize money", "prize moneys"}),
         ("2008", ("9", "7", "15"), {"2008"}),
@@ -248,3 +251,33 @@ def test_who_is_not_said_beside_runners_up() -> None:
     body = [f"{n}|{n}o|{3 + row * row}" for row, n in enumerate(("ann", "bob", "cid", "dot", "eve"))]
     questions = questions_of(table_of("winner|runner (s) - up|score", *body))
     assert not [question for question in questions if re.match("who (had|has|is listed|with) ", question)]
+
+
+def test_only_what_has_a_name_is_tall() -> None:
+    for subjects, is_said in ((("ann", "bob", "cid", "dot"), True), (("1 - 2", "2 - 2", "0 - 1", "3 - 1"), False)):
+        body = (f"{subject}|{170 + row * row}|x{row}" for row, subject in enumerate(subjects))
+        questions = questions_of(table_of("entry|height|note", *body))
+        assert any(re.search(r"\b(tall|taller|tallest|short|shorter|shortest)\b", q) for q in questions) == is_said
+
+
+def test_a_total_is_had() -> None:
+    sums = questions_of(GAMES, kinds=("sum",))
+    assert any(re.search("how many wins d(o|id) .* have", question) for question in sums)
+    assert not [question for question in sums if re.search(r"how (many|much) (total )?\w+ (of|for)\b", question)]
+
+
+def test_the_next_in_time_is_later() -> None:
+    ranked = questions_of(*map(made_table, range(40)), kinds=("ranked",))
+    assert any("had the next " in question for question in ranked)
+    assert not [
+        question for question in ranked if re.search("the next (latest|most recent|earliest|first|last)", question)
+    ]
+
+
+def test_headers_that_take_their_values_after_them_do() -> None:
+    body = (f"{n}|{city}|x{n}" for n, city in zip("abcde", ("rome", "bari", "rome", "oslo", "lima"), strict=True))
+    questions = questions_of(table_of("name|moving to|note", *body), kinds=("select", "count", "two conditions"))
+    assert any("moving to rome" in question for question in questions)
+    assert not [
+        question for question in questions if re.search("(the|a|whose) moving to (of|is|other|[robl])", question)
+    ]

@@ -9,7 +9,7 @@ from mate_cli.tables.aggregation import DIFFERENCE
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError, asking
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import OneOf, RowSet
-from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, event, more, scale
+from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, event, more
 from mate_cli.tables.queries.sheet import TypedColumn
 from mate_cli.tables.queries.words import is_amount, is_label, is_money, is_time
 
@@ -20,10 +20,9 @@ _SUMS = {
         "what is the total number of {name} {of}",
         "what are the combined {name} {of}",
         "what is the sum of the {name} {of}",
-        "how many total {name} {of}",
-        "how many {name} {of} in total",
-        "how many {name} {of} altogether",
-        "how many {name} are there {of} in total",
+        "how many total {name} do {names} have",
+        "how many {name} did {names} have in total",
+        "how many {name} do {names} have altogether",
         "how many {name} do {names} have in total",
         "how many {name} did {names} have altogether",
         "how many {name} do {names} have combined",
@@ -41,7 +40,6 @@ _SUMS = {
     ),
 }
 _SUMS_OF_MONEY = (
-    "how much {name} {of} in total",
     "how much {name} do {names} have in total",
     "how much {name} did {names} have together",
 )
@@ -111,7 +109,7 @@ def _difference_words(draw: Draw, column: TypedColumn, high: str, low: str) -> l
             f"how many fewer {name.many} did {low} have than {high}",
             f"what is the difference between the number of {name.many} of {pair}",
         ]
-    adjectives = scale(column)
+    adjectives = draw.scale(column)
     return [
         f"what is the difference in {name.one} between {pair}",
         f"what is the difference between the {name.one} of {pair}",

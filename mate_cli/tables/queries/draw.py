@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import All, Both, RowSet, Where
-from mate_cli.tables.queries.scales import measured
+from mate_cli.tables.queries.scales import measured, scale
 from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn, is_blank
 from mate_cli.tables.queries.wording import Phrase, condition
-from mate_cli.tables.queries.words import Noun, is_label, is_place, is_time, mention, noun
+from mate_cli.tables.queries.words import Noun, is_label, is_named, is_place, is_time, mention, noun
 from mate_cli.tables.text import normalize_for_match
 
 _T = TypeVar("_T")
@@ -112,7 +112,12 @@ class Draw:
         where = Where(column, sign, key)
         if not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
             raise UnclearError
-        return where, condition(column, sign, words, self.needs_name(column, words), self.random)
+        phrase = condition(column, sign, words, self.needs_name(column, words), self.scale(column), self.random)
+        return where, phrase
+
+    def scale(self, column: TypedColumn) -> tuple[str, str] | None:
+        """Return the adjectives of a high and a low value, if the rows are things with names: no date is tall."""
+        return scale(column) if is_named(self.subject) else None
 
     def _sign(self, column: TypedColumn) -> str:
         compares = column.is_ordered and not is_label(column) and self.happens(0.6)

@@ -27,6 +27,12 @@ EXPANSIONS = {
     "comp": "competition",
     "div": "division",
     "const": "constructor",
+    "res": "result",
+    "res.": "result",
+    "agg": "aggregate",
+    "diff": "difference",
+    "rd": "round",
+    "rnd": "round",
 }
 _AGENTS = {
     "directed": "director",
@@ -76,7 +82,7 @@ def plural(text: str) -> str:
 
 def singular(text: str) -> str:
     """Return the singular of a noun phrase, which may be a singular already."""
-    if text.rpartition(" ")[2] in _INVARIABLE or not re.search("[^sui]s$", text):
+    if text.rpartition(" ")[2] in _INVARIABLE or not re.search("[^sui']s$", text):
         return text
     if text.endswith("ies"):
         return text[:-3] + "y"

@@ -21,7 +21,7 @@ _RANGES = {  # the least and the greatest number that people would believe, in e
     "distance": {"km": (1, 50_000), "miles": (1, 30_000)},
     "duration": {"minutes": (1, 600), "days": (1, 2000)},
     "width": {"m": (1, 500), "cm": (1, 500)},
-    "weight": {"kg": (1, 2000), "lb": (1, 4000), "t": (1, 100_000)},
+    "weight": {"kg": (1, 2000), "lb": (1, 4000), "t": (1, 5000)},
     "price": {"$": (1, 100_000), "€": (1, 100_000), "USD": (1, 100_000)},
     "cost": {"$": (1, 1e9), "€": (1, 1e9)},
     "area": {"km2": (1, 2e7), "ha": (1, 1e6), "acres": (1, 1e6)},

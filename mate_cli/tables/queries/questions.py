@@ -14,7 +14,7 @@ from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.order import edge, listed, neighbour
 from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs, Where
-from mate_cli.tables.queries.scales import event, measured, more, most, scale
+from mate_cli.tables.queries.scales import event, measured, more, most
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
 from mate_cli.tables.queries.words import is_amount, is_location, is_money, is_person, is_time, is_who
@@ -61,7 +61,7 @@ def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
         choices += [f"who was the {name} of {value}", f"who was the {name} for {value}", f"who is {value}'s {name}"] * 2
     elif is_location(column) and not draw.needs_name(column):
         choices += [f"where was {value}", f"in which {name} was {value}", f"where is {value}"] * 2
-    elif (adjectives := scale(column)) is not None:
+    elif (adjectives := draw.scale(column)) is not None:
         choices += [f"how {adjectives[0]} is {value}", f"how {adjectives[0]} was {value}"] * 3
     return draw.choice(choices)
 
@@ -130,7 +130,7 @@ def extreme_of_some(draw: Draw) -> Question:
 
 def _most(draw: Draw, answer: TypedColumn, by: TypedColumn, highest: bool) -> tuple[str, str]:
     """Word an extreme as a verb, "had the most points" or "is the tallest", and as a whole question."""
-    name, adjectives = draw.name(answer).one, scale(by)
+    name, adjectives = draw.name(answer).one, draw.scale(by)
     words = superlative(by, highest, draw.random)
     had, named = f"{draw.choice(('had', 'has', 'had'))} {words}", f"what is the {name} with {words}"
     if adjectives is None or not draw.happens(0.8):
@@ -147,7 +147,7 @@ def ranked(draw: Draw) -> Question:
     by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.7)
     words, name = superlative(by, highest, draw.random).removeprefix("the "), draw.name(draw.subject).one
     who = asked(draw.subject, draw.random)
-    if draw.happens(0.4):
+    if not is_time(by) and draw.happens(0.4):  # the year after one is the next, but its rank by the latest is not
         row, _, value = draw.row(draw.subject)
         rest = Where(by, "<" if highest else ">", draw.key(by, row))
         query = draw.alone(draw.subject, Extreme(rest, by, highest))
@@ -167,7 +167,7 @@ def extreme_value(draw: Draw) -> Question:
         f"what was {words} of any {name.one}",
         f"what is {words} listed",
     ]
-    if (adjectives := scale(by)) is not None and not is_time(by):
+    if (adjectives := draw.scale(by)) is not None and not is_time(by):
         choices += [f"how {adjectives[0]} is the {most(adjectives[not highest])} {name.one}"] * 4
     return draw.asked("extreme value", draw.choice(choices), draw.alone(by, Extreme(ALL, by, highest)))
 
@@ -194,7 +194,7 @@ def compared(draw: Draw) -> Question:
     by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.7)
     rows, names = Where(by, ">" if highest else "<", draw.key(by, row)), draw.name(draw.subject).many
     than = f"had {comparative(by, highest, draw.random)} than {value}"
-    if (adjectives := scale(by)) is not None and draw.happens(0.6):
+    if (adjectives := draw.scale(by)) is not None and draw.happens(0.6):
         than = f"{draw.choice(('is', 'was'))} {more(adjectives[not highest])} than {value}"
     if draw.happens(0.5):
         return counted(draw, rows, f"how many {names} {of_several(than)}")
@@ -210,7 +210,7 @@ def either(draw: Draw) -> Question:
     query = draw.alone(draw.subject, Extreme(OneOf(draw.subject, (first.key, second.key)), by, highest))
     greater, pair = f"had {comparative(by, highest, draw.random)}", f"{value} or {another}"
     has = greater.replace("had", "has", 1)
-    if (adjectives := scale(by)) is not None and draw.happens(0.6):
+    if (adjectives := draw.scale(by)) is not None and draw.happens(0.6):
         greater, has = (f"{verb} {more(adjectives[not highest])}" for verb in ("was", "is"))
     name = draw.name(draw.subject).one
     who = draw.choice(("who", f"which {name}") if is_who(draw.subject) else (f"which {name}", "which", f"what {name}"))

@@ -67,7 +67,8 @@ def scale(column: TypedColumn) -> tuple[str, str] | None:
     else:
         adjectives = _ADJECTIVES.get(head(column)) if column.kind is ColumnType.NUMBER else None
         others = map(_ADJECTIVES.get, map(head_of, column.others))
-    return None if adjectives in others else adjectives
+    is_clear = adjectives is not None and all({*adjectives}.isdisjoint(other or ()) for other in others)
+    return adjectives if is_clear else None
 
 
 def _of_time(noun: str) -> tuple[str, str] | None:

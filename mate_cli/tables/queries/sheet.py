@@ -28,7 +28,7 @@ _CODE = re.compile(r"0\d")  # 007 is a name, 0.5 a number
 _BLANKS = {"na", "tba", "tbd", "tbc", "none", "unknown", "notavailable", "notapplicable", "tobeannounced"}
 _MARK = re.compile(r"[\W_]+")
 _APART = re.compile(r"\s+(?=,)|(?<=\d)\s+(?=-\s*\d)|(?<=\d-)\s+(?=\d)|(?<=\d -)\s+(?=\d)")
-_TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-?)?totals?[:.]?", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-?)?totals?[:.]?(?: ?[(\[].*)?", re.IGNORECASE)
 _SUMMARY = re.compile(r"\w+ totals?|averages?|sum|overall|career|mean|median|all", re.IGNORECASE)
 _YEARS = range(1000, 2101)
 _OF_PERSONS = {
@@ -59,12 +59,13 @@ class ColumnType(Enum):
     DATE = "date"
 
 
-def without_totals(table: Table) -> Table:
-    """Return a table without its rows of totals and averages, which are no things to ask about.
+def with_things_only(table: Table) -> Table:
+    """Return a table without rows that are no things to ask about: totals, averages, headings between the others.
 
     The table itself, if it would have too few rows, or a third of its rows seem to be such ones.
     """
-    rows = tuple(row for row in table.rows if not _is_total(row))
+    header = [normalize_for_match(cell.text) for cell in table.header]
+    rows = tuple(row for row in table.rows if not (_is_total(row) or _is_heading(row, header)))
     is_plausible = len(rows) >= MIN_ROWS and len(rows) > len(table.rows) * 2 / 3
     return replace(table, rows=rows) if is_plausible and len(rows) < len(table.rows) else table
 
@@ -73,6 +74,12 @@ def _is_total(row: Sequence[Cell]) -> bool:
     """Return whether a cell of a row says that it is a total, or its first says that it is an average."""
     texts = [text for cell in row if (text := " ".join(cell.text.split()))]
     return any(map(_TOTAL.fullmatch, texts)) or any(map(_SUMMARY.fullmatch, texts[:1]))
+
+
+def _is_heading(row: Sequence[Cell], header: Sequence[str]) -> bool:
+    """Return whether a row is the header again, or one text in each of three columns or more."""
+    texts = [normalize_for_match(cell.text) for cell in row]
+    return texts == header or (len(texts) > 2 and len({*texts}) == 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from mate_cli.system.errors import UserError
 from mate_cli.tables import hybridqa, sqa, tabfact, wtq
 from mate_cli.tables.corpus import Corpus, CorpusTable, are_held_out, page_hashes
-from mate_cli.tables.queries.sheet import Sheet, without_totals
+from mate_cli.tables.queries.sheet import Sheet, with_things_only
 from mate_cli.tables.table import Table
 from mate_cli.tables.text import wtq_official_form
 
@@ -39,7 +39,7 @@ class Sources:
     """Tables to make questions of, with ids ``SOURCE/ID``.
 
     Attributes:
-        train, dev: tables to train on, and those held out of them, all without rows of totals.
+        train, dev: tables to train on, and those held out of them, of things alone.
         left_out: reason -> ids of the tables that are left out.
         missing: benchmarks whose folder is not there, so that copies of its tables are not known.
     """
@@ -63,7 +63,7 @@ def read_sources(folders: Sequence[Path]) -> Sources:
     candidates, reserved = _read_benchmarks(benchmarks)
     candidates += [table for folder in folders if not benchmark_of(folder) for table in _tables_of_corpus(folder)]
     left_out: dict[str, list[str]] = {}
-    usable = _without(candidates, [Sheet(without_totals(table)).problem for table in candidates], left_out)
+    usable = _without(candidates, [Sheet(with_things_only(table)).problem for table in candidates], left_out)
     usable = _without(usable, _repeats(usable), left_out)
     usable = _without_copies(usable, reserved, "copy of a table of a dev or test split", left_out)
     is_held_out = are_held_out(page_hashes(table.id for table in usable), len(usable) // _SHARE_HELD_OUT)
@@ -76,7 +76,7 @@ def read_sources(folders: Sequence[Path]) -> Sources:
             f"data_dir={folders[0]}: two tables that can be asked about are needed; "
             f"of {len(candidates):,}, left out: {reasons}"
         )
-    asked = (tuple(map(without_totals, split)) for split in (train, dev))
+    asked = (tuple(map(with_things_only, split)) for split in (train, dev))
     return Sources(*asked, left_out, tuple(sorted({*BENCHMARKS} - {*benchmarks})))
 
 

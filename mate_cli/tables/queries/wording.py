@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from mate_cli.tables.queries.scales import event, more, scale
+from mate_cli.tables.queries.scales import event, more
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.words import (
     Noun,
@@ -22,7 +22,7 @@ from mate_cli.tables.queries.words import (
 )
 
 _ARTICLE = re.compile(r"\b(the|a|an) ")
-_BY = re.compile(r"(\w+ed|written|built) by")  # these headers take their values after them
+_BY = re.compile(r"\w{2,}(?:ed|ing|ten|ilt) (?:by|at|in|on|to|from|for)")  # these headers take their values after them
 _WORD = re.compile(r"[a-z]{5,}")
 _MORE = {">": ("more than", "over", "greater than"), ">=": ("at least",)}
 _LESS = {"<": ("less than", "fewer than", "under"), "<=": ("at most", "no more than")}
@@ -45,17 +45,22 @@ class Phrase:
     attribute: str
 
 
-def condition(column: TypedColumn, sign: str, value: str, named: bool, random: Random) -> Phrase:
+def condition(
+    column: TypedColumn, sign: str, value: str, named: bool, adjectives: tuple[str, str] | None, random: Random
+) -> Phrase:
     """Word a comparison with a value.
 
     Args:
         sign: one of SQL's; named: name the column, as its values do not tell: "in a year after 1990", "after 1990".
+        adjectives: those of a high and of a low value of the column, if it has some.
     """
     name = noun(column, random)
     if sign in ("=", "!="):
         phrase = _equal(column, name, value, named, random)
         if sign == "=":
             return phrase
+        if _BY.fullmatch(by := column.name.lower()):
+            return Phrase(f"was not {by} {value}", f"not {by} {value}")
         return Phrase(
             f"did not have {_a(name.one)} of {value}",
             f"with {_a(name.one)} other than {value}",
@@ -65,7 +70,6 @@ def condition(column: TypedColumn, sign: str, value: str, named: bool, random: R
         if named:
             return Phrase(f"had {_a(name.one)} {word} {value}", f"with {_a(name.one)} {word} {value}")
         return Phrase(f"{random.choice(('was', 'came', 'is dated'))} {word} {value}", f"{word} {value}")
-    adjectives = scale(column)
     if adjectives is not None and len(sign) == 1 and random.random() < 0.5:
         than = f"{more(adjectives[sign == '<'])} than {value}"
         return Phrase(f"{random.choice(('is', 'was'))} {than}", than)
@@ -95,8 +99,8 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
         Phrase(f"had the {name.one} {value}", f"with the {name.one} {value}"),
     ]
     if _BY.fullmatch(by := column.name.lower()):
-        choices += [Phrase(f"was {by} {value}", f"{by} {value}")] * 4
-        named = True
+        taken = [Phrase(f"was {by} {value}", f"{by} {value}")] * 4
+        return random.choice(taken + choices if by.endswith(" by") and name.one != by else taken)
     if named:
         return random.choice(choices)
     if is_origin(column):

@@ -13,7 +13,7 @@ from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.text import normalize_for_match
 
 _UNIT = re.compile(r"(?<=\w) in (?!the\b)[^ ]{1,8}$")
-_SCALE = re.compile(r"[(\[](?:in )?((?:thousand|million|billion)s?)[)\]]", re.IGNORECASE)
+_SCALE = re.compile(r"[(\[](?:in )?(thousand|million|billion)s?[)\]]", re.IGNORECASE)
 _BRACKET = re.compile(r"(?<=\w)(?=\s*[(\[]|$)")
 _BOUNDS = {"from": "start", "since": "start", "to": "end", "until": "end"}
 _RUNNER_UP = re.compile(r"\brunners?\b.*\bup\b", re.IGNORECASE)
@@ -98,7 +98,7 @@ def noun(column: TypedColumn, random: Random) -> Noun:
         if _HAPPENED.fullmatch(head(column)):
             return Noun(f"{unit} {text}", f"{unit}s {text}")
     if amount and (power := _SCALE.search(column.name)):
-        text = f"{text} in {power[1].lower()}"
+        text = f"{text} in {power[1].lower()}s"
     one = text if amount or is_mass(column) else singular(text)  # "earnings" are no earning
     return Noun(one, text if amount else plural(text))
 
