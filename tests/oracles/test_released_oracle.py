@@ -1,6 +1,6 @@
 """The newest trainings on made questions and on statements can be made again: their first losses are recorded.
 
-Both started from weights 0.4.0, which the history of this repository has.
+Both started from weights 0.4.0, and an earlier grammar made the questions: the history of this repository has both.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from mate_cli.cli.main import main
 from mate_cli.runs.data import data_hash
 from mate_cli.runs.folder import load_run_config
 
@@ -26,6 +26,7 @@ DATA = ROOT.parent / "shared" / "data"
 RECORDS = ROOT / "results" / "runs"
 QUESTIONS, STATEMENTS = RECORDS / "wtq/wtq-measures", RECORDS / "tabfact/mate-upper-column-s0"
 BEFORE = "f63430e", "weights/mate_tables_weights/model"  # the last commit with weights 0.4.0, and their folder
+GRAMMAR = "d273890", "mate_cli", "conf", "hydra_plugins", "pyproject.toml"  # the commit that made the questions
 STEPS = 5
 pytestmark = [pytest.mark.oracles, pytest.mark.timeout(3600)]  # 24,000 questions are made and encoded
 
@@ -68,22 +69,30 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
-    """The questions that results/learning names, made of the tables of the shared data."""
-    folder = tmp_path_factory.mktemp("released")
-    words = (f"data_dir={data}", f"to={folder / 'questions'}", "task.queries.questions=24000", "encode=false")
-    assert main(["prepare", "task=queries", *words, f"paths.cache={folder / 'cache'}"]) == 0
+    """The questions that results/learning names, made of the tables of the shared data by the code of that time."""
+    return made_by(extracted(tmp_path_factory.mktemp("grammar"), *GRAMMAR), data, tmp_path_factory.mktemp("released"))
+
+
+def extracted(to: Path, commit: str, *paths: str) -> Path:
+    """Extract files and folders of a commit of this repository; return the folder that they are in."""
+    archive = subprocess.run(["git", "archive", commit, *paths], cwd=ROOT, check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(to, filter="data")
+    return to
+
+
+def made_by(code: Path, data: Path, folder: Path, number: int = 24000) -> Path:
+    """Make questions with the code in a folder, in a process of its own; return the folder of the questions."""
+    words = (f"data_dir={data}", f"to={folder / 'questions'}", f"task.queries.questions={number}", "encode=false")
+    command = [sys.executable, "-m", "mate_cli", "prepare", "task=queries", *words, f"paths.cache={folder / 'cache'}"]
+    subprocess.run(command, cwd=code, check=True, env={**os.environ, "PYTHONPATH": str(code)})
     return folder / "questions"
 
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of weights 0.4.0."""
-    commit, folder = BEFORE
-    archive = subprocess.run(["git", "archive", commit, folder], cwd=ROOT, check=True, capture_output=True).stdout
-    to = tmp_path_factory.mktemp("before")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(to, filter="data")
-    return to / folder
+    return extracted(tmp_path_factory.mktemp("before"), *BEFORE) / BEFORE[1]
 
 
 def test_the_questions_are_those_of_the_record(questions: Path, data: Path) -> None:
