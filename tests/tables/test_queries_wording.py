@@ -205,6 +205,10 @@ def test_dates_have_no_names() -> None:
     questions = questions_of(GAMES, kinds=("list",), conversations=1.0)
     assert "what are the names of the opponents" in questions
     assert not [question for question in questions if "names of the dates" in question]
+    scores = table_of("score|note", *(f"{n} - 2|x{n}" for n in (3, 5, 4, 9, 7)))
+    for table, is_said in ((GAMES, True), (scores, False)):
+        neighbours = questions_of(table, kinds=("neighbour",))
+        assert any("the name of the" in question for question in neighbours) == is_said
 
 
 def test_first_and_last_are_said_of_times_only_in_their_order() -> None:

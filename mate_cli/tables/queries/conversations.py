@@ -129,10 +129,10 @@ def _its_words(draw: Draw, column: TypedColumn) -> list[str]:
     words = [
         f"what is {its} {name.one}",
         f"and what was {its} {name.one}",
-        f"what {name.one} is that",
         f"and {its} {name.one}",
     ]
-    words += [f"how many {name.many} did it have", f"how many {name.many} is that"] if is_amount(column) else []
+    many = [f"how many {name.many} did it have", f"how many {name.many} is that"]
+    words += many if is_amount(column) else [f"what {name.one} is that"]
     words += [f"how much {name.one} is that"] if is_money(column) else []
     return words + ([f"{asked(column, draw.random)} is this"] if column is draw.subject else [])
 

@@ -6,7 +6,7 @@ from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import Beside, Edge, Listed
 from mate_cli.tables.queries.wording import asked
-from mate_cli.tables.queries.words import is_time
+from mate_cli.tables.queries.words import is_named, is_time
 
 # {which}: "which team", {name}: "team", {names}: "teams", {value}: the row that the question names.
 _BELOW = (
@@ -60,6 +60,8 @@ def neighbour(draw: Draw) -> Question:
     _, where, value = draw.row(draw.subject)
     step, in_time = draw.choice((1, -1)), draw.follows_time() and draw.happens(0.7)
     forms = (_LATER if step == 1 else _EARLIER) if in_time else (_BELOW if step == 1 else _ABOVE)
+    if not is_named(draw.subject):  # a date or a score has no name
+        forms = tuple(form for form in forms if "the name of" not in form)
     which, name = asked(draw.subject, draw.random), draw.name(draw.subject).one
     text = draw.choice(forms).format(which=which, name=name, value=value)
     return draw.asked("neighbour", text, draw.alone(draw.subject, Beside(where, step)))

@@ -76,8 +76,8 @@ def read_sources(folders: Sequence[Path]) -> Sources:
             f"data_dir={folders[0]}: two tables that can be asked about are needed; "
             f"of {len(candidates):,}, left out: {reasons}"
         )
-    asked = (tuple(map(with_things_only, split)) for split in (train, dev))
-    return Sources(*asked, left_out, tuple(sorted({*BENCHMARKS} - {*benchmarks})))
+    asked, held_out = (tuple(map(with_things_only, split)) for split in (train, dev))
+    return Sources(asked, held_out, left_out, tuple(sorted({*BENCHMARKS} - {*benchmarks})))
 
 
 def benchmark_of(folder: Path) -> str:

@@ -145,9 +145,9 @@ def superlative(column: TypedColumn, highest: bool, random: Random) -> str:
     """Word an extreme of a column, after "had": "the most points", "the earliest date"."""
     name = noun(column, random)
     if is_time(column):
-        words = _LATEST if highest else _EARLIEST
+        words = [*(_LATEST if highest else _EARLIEST)]
         if column.is_sorted:  # otherwise "first" and "last" would rather be the ends of the list
-            words += ("last",) if highest else ("first",)
+            words.append("last" if highest else "first")
         return f"the {random.choice(words)} {name.one}"
     if is_amount(column):
         return f"the {random.choice(_MOST if highest else _FEWEST)} {name.many}"
