@@ -161,7 +161,7 @@ def test_who_means_one_column() -> None:
 
 def test_a_value_that_other_columns_have_too_is_said_with_its_column() -> None:
     body = ("ann|spain|oslo, spain|pro", "bob|peru|lima, peru|am", "cid|spain|rome|pro", "dot|italy|bari|am pro")
-    questions = questions_of(table_of("name|country|city|status", *body))
+    questions = questions_of(table_of("name|country|note|status", *body))
     unclear = re.compile(r"\b(from|in|is|are|was|were|came|come|located|with|without) (spain|peru|am|pro)\b")
     named = re.compile("country|nation|status")
     assert not [question for question in questions if unclear.search(question) and not named.search(question)]

@@ -59,7 +59,7 @@ def neighbour(draw: Draw) -> Question:
     """Ask for the row before or after another."""
     _, where, value = draw.row(draw.subject)
     step, in_time = draw.choice((1, -1)), draw.follows_time() and draw.happens(0.7)
-    forms = (_LATER if step == 1 else _EARLIER) if in_time else (_BELOW if step == 1 else _ABOVE)
+    forms: tuple[str, ...] = (_LATER if step == 1 else _EARLIER) if in_time else (_BELOW if step == 1 else _ABOVE)
     if not is_named(draw.subject):  # a date or a score has no name
         forms = tuple(form for form in forms if "the name of" not in form)
     which, name = asked(draw.subject, draw.random), draw.name(draw.subject).one
