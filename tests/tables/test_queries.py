@@ -170,7 +170,8 @@ def test_a_wide_table_and_one_of_empty_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "many"), [("city", "cities"), ("player", "players"), ("match", "matches"), ("class", "classes")]
+    ("one", "many"),
+    [("city", "cities"), ("player", "players"), ("match", "matches"), ("class", "classes"), ("specimen", "specimens")],
 )
 def test_plurals(one: str, many: str) -> None:
     assert (plural(one), singular(many), plural(many)) == (many, one, many)

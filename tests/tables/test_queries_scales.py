@@ -141,6 +141,14 @@ def test_numbers_become_measures_that_people_would_believe() -> None:
     assert renamed_to("debt", -5e6, 3e6, 8e9) == set()
 
 
+def test_people_have_few_measures() -> None:
+    rows = tuple(tuple(map(Cell, (f"ann {row}", f"{1960 + row * row}", f"{40 - row * row}"))) for row in range(5))
+    tables = [Table(f"t{n}", tuple(map(Cell, ("player", "season start", "goals"))), rows) for n in range(400)]
+    found = {table.id.partition("+")[2].lower().split()[0] for table in with_measures(tables, 0) if "+" in table.id}
+    assert {"born", "age", "weight"} <= found
+    assert found.isdisjoint({"depth", "floors", "elevation", "area", "built", "opened", "founded"})
+
+
 def test_a_renamed_heading_is_no_other_one() -> None:
     assert "time" in renamed_to("goals", 3, 1, 40)
     assert "time" not in renamed_to("goals", 3, 1, 40, other="Time (h)")

@@ -73,7 +73,7 @@ def plural(text: str) -> str:
     """Return the plural of a noun phrase, which may be a plural already or end in a number."""
     if text[-1:].isdecimal():
         return text
-    if text.rpartition(" ")[2] in _INVARIABLE or re.search("[^su]s$", text):
+    if text.rpartition(" ")[2] in _INVARIABLE or re.search("[^su]s$|smen$", text):
         return text
     if re.search("[^aeiou]y$", text):
         return text[:-1] + "ies"

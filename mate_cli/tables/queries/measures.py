@@ -9,7 +9,7 @@ from random import Random
 from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.scales import measured
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
-from mate_cli.tables.queries.words import is_label
+from mate_cli.tables.queries.words import is_label, is_person
 from mate_cli.tables.table import Cell, Table
 
 _SHARE = 0.5
@@ -37,7 +37,8 @@ _RANGES: dict[
     "age": {"years": (1, 120)},
 }
 _WHOLE = {"floors", "capacity", "population", "age"}
-_EVENTS = ("built", "opened", "founded", "released", "born", "year built", "year opened")
+_OF_PERSONS = {"height", "weight", "age", "time", "distance", "speed", "price"}
+_EVENTS = ("built", "opened", "founded", "released", "year built", "year opened")
 
 
 def with_measures(tables: Sequence[Table], seed: int) -> Iterator[Table]:
@@ -54,11 +55,16 @@ def with_measures(tables: Sequence[Table], seed: int) -> Iterator[Table]:
 
 def _renamed(table: Table, random: Random) -> Table | None:
     sheet = Sheet(table)
-    columns = [column for column in sheet.columns if column is not sheet.subject and _can_measure(column)]
+    of_person = sheet.subject is not None and is_person(sheet.subject)
+    units = {column: _units(column, of_person) for column in sheet.columns if column is not sheet.subject}
+    columns = [column for column, fitting in units.items() if column.kind is ColumnType.YEAR or fitting]
     if not columns or measured(sheet.columns):
         return None
     column = random.choice(columns)
-    name = random.choice(_EVENTS) if column.kind is ColumnType.YEAR else _measure(column, random)
+    if column.kind is ColumnType.YEAR:
+        name = "born" if of_person else random.choice(_EVENTS)
+    else:
+        name = _measure(units[column], random)
     if head_of(name) in map(head_of, column.others):
         return None
     header = list(table.header)
@@ -67,14 +73,13 @@ def _renamed(table: Table, random: Random) -> Table | None:
     return renamed if measured(Sheet(renamed).columns) else None  # a header of the others may have the adjective too
 
 
-def _can_measure(column: TypedColumn) -> bool:
-    return column.kind is ColumnType.YEAR or (column.adds_up and not is_label(column) and bool(_units(column)))
-
-
-def _units(column: TypedColumn) -> dict[str, list[str]]:
-    """Return the measures that the numbers of a column may be of, each with its units."""
+def _units(column: TypedColumn, of_person: bool) -> dict[str, list[str]]:
+    """Return the measures that the numbers of a column may be of, each with its units; of people few are known."""
+    if not column.adds_up or is_label(column):
+        return {}
     keys = [key for key in column.keys if isinstance(key, float)]
-    names = [name for name in _RANGES if name not in _WHOLE or all(map(float.is_integer, keys))]
+    known = [name for name in _RANGES if name in _OF_PERSONS or not of_person]
+    names = [name for name in known if name not in _WHOLE or all(map(float.is_integer, keys))]
     fitting = {
         name: [unit for unit, (least, most) in _RANGES[name].items() if least <= min(keys) and max(keys) <= most]
         for name in names
@@ -82,9 +87,8 @@ def _units(column: TypedColumn) -> dict[str, list[str]]:
     return {name: units for name, units in fitting.items() if units}
 
 
-def _measure(column: TypedColumn, random: Random) -> str:
+def _measure(units: dict[str, list[str]], random: Random) -> str:
     """Return a header, "depth in m" or "Depth (m)", with a unit as often as without."""
-    units = _units(column)
     name = random.choice([*units])
     unit = random.choice(units[name]) if random.random() < 0.5 else ""
     name = name.capitalize() if random.random() < 0.4 else name
