@@ -184,9 +184,9 @@ def test_a_value_with_the_noun_of_its_column_is_said_alone() -> None:
 
 
 DOUBLED = table_of(
-    "name|total points|names of guests|number of fans|first elected",
+    "name|total points|names of guests|number of fans|first elected|week of",
     *(
-        f"{n}|{3 + row * row}|guest {n}|{40 - row * row}|{1999 - 3 * row}"
+        f"{n}|{3 + row * row}|guest {n}|{40 - row * row}|{1999 - 3 * row}|event {n}"
         for row, n in enumerate(("a1", "b2", "c3", "d4"))
     ),
 )
@@ -197,7 +197,7 @@ def test_no_word_of_a_header_doubles_one_of_the_question() -> None:
     doubled = re.compile(r"\b(name|total|number|first)s? (of )?(the )?\1s?\b")
     allowed = re.compile(r"names? of (the )?guests?")
     assert not [question for question in questions if doubled.search(allowed.sub("guests", question))]
-    assert not [question for question in questions if question.startswith("name the name")]
+    assert not [question for question in questions if question.startswith("name the name") or "of of" in question]
     assert any("earliest year first elected" in question for question in questions)
 
 
