@@ -176,16 +176,15 @@ def _separator(lines: Sequence[str]) -> str:
         titles = next((number for number, width in enumerate(own) if width > 1), len(own))
         below = {width for width in own[titles:] if width}
         is_sure = separator != "," or 0 in own[:titles]
-        if len(below) == 1 and (is_sure or min(below) > 2 or _separates(unlinked[titles:])):
+        if len(below) == 1 and (is_sure or min(below) > 2 or _separates(list(csv.reader(unlinked))[titles:])):
             return separator
     return "," if fitness(",") == fitness(best) else best
 
 
-def _separates(lines: Sequence[str]) -> bool:
-    """Return whether commas look like separators: without blanks behind them, beside a word in the first line."""
-    header, *body = csv.reader(lines)
-    has_blanks = any(field.startswith(" ") for row in (header, *body) for field in row[1:])
-    return not has_blanks and any(map(_WORD.fullmatch, header))
+def _separates(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether commas look like separators: without blanks behind them, beside a word in the first row."""
+    has_blanks = any(field.startswith(" ") for row in rows for field in row[1:])
+    return not has_blanks and any(map(_WORD.fullmatch, rows[0]))
 
 
 def _widths(lines: Sequence[str], separator: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,7 +25,9 @@ def read_user_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[str,
     """
     text, _ = decoded(path, read_bytes(path), None)
     separators = "\t,;" if path.suffix.lower() == ".tsv" else ",;\t"  # the first, in a tie
-    header = text[:_LONGEST_HEADER].partition("\n")[0].rstrip("\r")
-    found = {separator: next(csv.reader([header], delimiter=separator), []) for separator in separators}
-    separator = max(separators, key=lambda separator: len(set(columns).intersection(found[separator])))
+    separator = max(separators, key=lambda separator: len(set(columns).intersection(_header(text, separator))))
     yield from records_of(text, path, columns, {"delimiter": separator, "strict": True})
+
+
+def _header(text: str, separator: str) -> list[str]:
+    return next(csv.reader(io.StringIO(text[:_LONGEST_HEADER], newline=""), delimiter=separator), [])

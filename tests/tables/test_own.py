@@ -165,6 +165,11 @@ def test_a_table_that_cannot_be_read_is_named_with_its_line(name: str, wrong: st
     assert wrong in str(error.value)
 
 
+def test_lines_may_end_as_on_old_macs(folder: Path) -> None:
+    (folder / "train.csv").write_bytes(b"question;table;answer\ra;cities.csv;800\r")
+    assert [example.answers for example in CELLS.read_split(folder, "train").examples] == [("800",)]
+
+
 def test_two_files_of_a_split_are_refused(folder: Path) -> None:
     (folder / "train.tsv").write_text("question\ttable\tanswer\n")
     with pytest.raises(UserError, match=r"both train.tsv and train.csv are there; keep one of them"):
