@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mate_cli.system.errors import UserError, shown
+from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.split import ReleaseLayout, Split, file_below
 from mate_cli.tables.supervision import Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
@@ -118,17 +118,17 @@ def _named_tables(data_dir: Path, records: Iterable[tuple[str, Mapping[str, str]
     return tables
 
 
-def _tables(data_dir: Path, named: Mapping[str, _Named]) -> dict[str, Table]:
+def _tables(data_dir: Path, places: Mapping[str, _Named]) -> dict[str, Table]:
     """Read the tables that questions are about; the id of each is its name.
 
     Raises:
         UserError: some are missing, or one is broken.
     """
-    missing = [table for table in named.values() if not table.file.is_file()]
+    missing = [table for table in places.values() if not table.file.is_file()]
     if missing:
         raise UserError("\n".join(_missing(data_dir, missing)))
     tables = {}
-    for name, table in named.items():
+    for name, table in places.items():
         try:
             tables[name] = replace(open_part(table.file, table.part)[0], id=name)
         except UserError as error:
@@ -142,7 +142,7 @@ def _missing(data_dir: Path, missing: list[_Named]) -> Iterator[str]:
     for table in missing[:_NAMED]:
         name = str(table.file.relative_to(data_dir))
         near = difflib.get_close_matches(name, there, n=1, cutoff=0.6)
-        remedy = f"did you mean {near[0]}?" if near else "put the file there, or correct the name"
+        remedy = f"did you mean {named(near[0])}?" if near else "put the file there, or correct the name"
         yield f"{table.where}: there is no {shown(name)} in {data_dir}; {remedy}"
     if (more := len(missing) - _NAMED) > 0:
         yield f"{data_dir}: {more} more tables are missing"

@@ -31,7 +31,7 @@ def outcome(target: Target, folder: Path, content: bytes) -> str:
         texts = list(target.read(folder))
     except (UserError, BrokenTable) as error:
         message = str(error).replace(str(folder), "")
-        assert message.isprintable(), repr(message)
+        assert all(map(str.isprintable, message.split("\n"))), repr(message)  # a line for each mistake
         assert 10 < len(message) < _LONGEST_MESSAGE
         return "clear error"
     finally:
