@@ -8,12 +8,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 from mate_cli.tables.queries.generate import records
 from mate_cli.tables.queries.scales import scale
 from mate_cli.tables.queries.sheet import Sheet
 from mate_cli.tables.queries.words import Noun, noun
-from mate_cli.tables.table import Table
+from mate_cli.tables.table import Cell, Table
 from tests.tables.made_tables import made_table
 from tests.tables.test_queries import table_of
 
@@ -142,6 +144,25 @@ def test_a_noun_names_one_column() -> None:
     assert names["club (home)"] == {"club (home)", "clubs (home)"}
     every = [name for several in names.values() for name in several]
     assert len(every) == len({*every})
+
+
+HEADERS = st.text("ab no of by.?%#/-()[]º1é", min_size=1, max_size=14).filter(str.strip)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(HEADERS, min_size=3, max_size=5), st.integers(0, 3))
+@example(["points", "club", "pts.", "team *"], 0)
+def test_any_headers_can_be_asked_about(headers: list[str], same: int) -> None:
+    headers = [*headers, headers[same % len(headers)] + "?"]
+    words = [[f"{letter * 3} {place}" for letter in "abcdef"] for place in range(len(headers))]
+    numbers = [[f"{row * row + place}" for row in range(6)] for place in range(len(headers))]
+    columns = [(words if place % 2 else numbers)[place] for place in range(len(headers))]
+    rows = zip(*columns, strict=True)
+    cells = [[Cell(text) for text in row] for row in (headers, *rows)]
+    table = Table("t", tuple(cells[0]), tuple(map(tuple, cells[1:])))
+    assume(not Sheet(table).problem)
+    for record in made_of(table, conversations=0.5, number=40):
+        assert record["question"].strip()
 
 
 def test_an_adjective_measures_one_column() -> None:

@@ -14,7 +14,7 @@ from mate_cli.tables.text import normalize_for_match
 
 _UNIT = re.compile(r"(?<=\w) in (?!the\b)[^ ]{1,8}$")
 _SCALE = re.compile(r"[(\[](?:in )?(thousand|million|billion)s?[)\]]", re.IGNORECASE)
-_BRACKET = re.compile(r"(?<=\w)(?=\s*[(\[]|$)")
+_BRACKET = re.compile(r"(?<=\w)(?=\s*[(\[]|\W*$)")  # or other marks at the end
 _BOUNDS = {"from": "start", "since": "start", "to": "end", "until": "end"}
 _RUNNER_UP = re.compile(r"\brunners?\b.*\bup\b", re.IGNORECASE)
 _SYNONYMS = {
@@ -86,8 +86,10 @@ def noun(column: TypedColumn, random: Random) -> Noun:
     text, short = _names(column.name)
     text = short if random.random() < 0.7 and singular(short) not in taken else text
     if singular(text) in taken:
-        text, remark = _BRACKET.split(column.name.lower(), maxsplit=1)
-        return Noun(text + remark, (text if amount else plural(text)) + remark)
+        name = column.name.lower()
+        bracket = _BRACKET.search(name)
+        text, remark = (name, "") if bracket is None else (name[: bracket.start()], name[bracket.start() :])
+        return Noun(name, (text if amount else plural(text)) + remark)
     synonyms = [word for word in _SYNONYMS.get(text, ()) if singular(word) not in taken]
     is_named = random.random() < 0.5 or (amount and text in _COUNTED)
     text = random.choice(synonyms) if synonyms and is_named else text
