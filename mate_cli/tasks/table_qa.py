@@ -99,10 +99,11 @@ class TableQA(Task):
             selection = selection + self.contrast * contrast_losses(logits, grid, batch.is_candidate)
         if self.weak is None:
             return selection
-        probability = cell_probabilities(logits, batch)
-        expected = expected_result(logits.operators, probability, batch.cell_value, batch.cell_document)
         is_known = (batch.operator >= 0) & (batch.operator < self.operators)
         computes = self.weak.computes(logits.operators, batch.answer_value, has_cells) & ~is_known
+        probability = cell_probabilities(logits, batch)
+        value = torch.where(computes[batch.cell_document], batch.cell_value, 0.0)  # the rest is not computed
+        expected = expected_result(logits.operators, probability, value, batch.cell_document)
         weak = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
         losses = torch.where(
             is_known, known_operator_losses(logits.operators, torch.where(is_known, batch.operator, -1)), weak

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.config.choices import one_for_each
-from mate_cli.tables.aggregation import OPERATORS
+from mate_cli.tables.aggregation import OPERATORS, operator_named
 
 Expectation = Callable[[Tensor, Tensor, Tensor], Tensor]
 """The differentiable form of an operator: expected count, sum and squared deviation of the chosen cells from their
@@ -31,6 +31,8 @@ _EXPECTATIONS: dict[str, Expectation] = one_for_each(
         "DIFFERENCE": lambda count, total, squares: 2 * _root(_mean(count, squares)),  # exact for two cells
     },
 )
+
+_LARGE, _LARGEST = 1e9, 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +96,20 @@ def expected_result(operators: Tensor, probability: Tensor, value: Tensor, docum
         probability, value, document: of each body cell, ``[cells]``: the probability that it is chosen, its number
             (0 if not finite), its example.
     """
-    value = value.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+    value = value.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0).clamp(-_LARGEST, _LARGEST).to(probability.dtype)
     nothing = probability.new_zeros(len(operators))
+    # Squares of numbers like 1e21 are infinite in 32 bits, so those of a table with such numbers are taken in a unit.
+    unit = nothing.scatter_reduce(0, document, value.abs(), "amax")
+    unit = torch.where(unit > _LARGE, unit, 1.0)
+    value = value / unit[document]
     count = nothing.index_add(0, document, probability)
     total = nothing.index_add(0, document, probability * value)
     deviation = value - _mean(count, total)[document]
     squares = nothing.index_add(0, document, probability * deviation * deviation)
-    known = list(_EXPECTATIONS.values())[: operators.shape[1] - 1]
-    results = torch.stack([expectation(count, total, squares) for expectation in known], dim=1)
+    known = list(_EXPECTATIONS.items())[: operators.shape[1] - 1]
+    results = torch.stack(
+        [form(count, total, squares) * (1.0 if operator_named(name).counts else unit) for name, form in known], dim=1
+    )
     return (results * operators[:, 1:].softmax(1)).sum(1)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mate_cli.encoding.batch import Collator
@@ -120,7 +120,10 @@ def test_a_known_operator_is_learnt_with_the_cells_and_not_from_the_result() -> 
     assert not torch.isclose(told[0], losses[0])
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=4), st.floats(-30, 30))
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.floats(width=32, allow_nan=False), min_size=1, max_size=4), st.floats(-30, 30)
+)
+@example([1e3, 1e21], 0.0)
 def test_the_gradient_of_a_difference_is_finite(numbers: list[float], logit: float) -> None:
     """Also where all cells are equal, and where none or one has any probability."""
     scores = torch.full((len(numbers),), logit, requires_grad=True)
@@ -129,7 +132,23 @@ def test_the_gradient_of_a_difference_is_finite(numbers: list[float], logit: flo
     (result,) = expected_result(operators, scores.sigmoid(), value, document)
     result.backward()
     assert scores.grad is not None
+    assert result.isfinite()
     assert scores.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("answer", [math.nan, 1e21])
+def test_a_table_of_huge_numbers_spoils_no_gradient(answer: float) -> None:
+    """Prefixes of units go to 1e24, whose square is infinite in 32 bits; their example computes its answer or not."""
+    types = np.array([[0, 0, 0, 0, 0, 0, 0], *([1, 1, row, 0, 0, 0, 0] for row in range(4))])
+    labels, values = np.array([0, 0, 1, 0, 0]), np.array([math.nan, math.nan, 1e3, 1e21, 1e24])
+    batch = Collator(FULL)([table_row("0", types, labels, values, answer_value=answer)])
+    places = torch.zeros(4, requires_grad=True)
+    logits = TableLogits(places, torch.zeros(1), torch.tensor([[0.0, 1.0, 1.0, 1.0, 1.0]]))
+    (loss,) = TableQA(weak=WeakSupervision(answer_loss_cutoff=0.7), operators=5).losses(logits, batch)
+    loss.backward()
+    assert loss.isfinite()
+    assert places.grad is not None
+    assert places.grad.isfinite().all()
 
 
 def test_a_difference_of_large_numbers_is_exact() -> None:
