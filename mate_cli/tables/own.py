@@ -25,7 +25,7 @@ _NAMED = 3  # of the tables that are missing
 _LAYOUT = ReleaseLayout(
     content="train.csv and dev.csv, whose columns are question, table and answer, and the tables that they name",
     folders=(),
-    questions={split: (Path(f"{split}.tsv"), Path(f"{split}.csv")) for split in ("train", "dev", "test")},
+    questions={split: (Path(f"{split}.csv"), Path(f"{split}.tsv")) for split in ("train", "dev", "test")},
 )
 
 

@@ -22,7 +22,7 @@ from tests.inference.test_pointr import Mate, one_line
         (("selector={untrained}", "reader={reader}"), "has no model yet"),
         (("selector={selector}", "reader={reader}", "top=0"), "top=0: must be at least 1"),
         (("selector=tfidf_cell", "reader={reader}", "top=3"), "selector=tfidf_cell has none"),
-        (("selector={selector}", "reader={reader}", "to=taken"), "cannot write the results folder taken"),
+        (("selector={selector}", "reader={reader}", "to=taken"), "to=taken: this is a file; name another folder"),
         (("selector={selector}", "reader={reader}", "to={selector}"), "is the folder of a run"),
         (("selector={selector}", "reader={reader}", "to=stale"), "stale holds the results of other runs"),
         (("selector={selector}",), "selector given: write run="),

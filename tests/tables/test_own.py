@@ -172,7 +172,7 @@ def test_lines_may_end_as_on_old_macs(folder: Path) -> None:
 
 def test_two_files_of_a_split_are_refused(folder: Path) -> None:
     (folder / "train.tsv").write_text("question\ttable\tanswer\n")
-    with pytest.raises(UserError, match=r"both train.tsv and train.csv are there; keep one of them"):
+    with pytest.raises(UserError, match=r"both train.csv and train.tsv are there; keep one of them"):
         CELLS.read_split(folder, "train")
 
 

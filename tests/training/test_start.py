@@ -90,7 +90,8 @@ def test_what_a_link_in_a_run_leads_to_is_kept(tmp_path: Path) -> None:
 
 
 def test_without_a_question_to_validate_on(own: Mate, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "data" / "dev.csv").write_text("question,table,answer\nWho?,missing.csv,Ann\n")
+    (tmp_path / "data" / "wide.csv").write_text(f"{','.join('abcdefgh' * 100)}\n{'Ann,' * 799}Bo\n")
+    (tmp_path / "data" / "dev.csv").write_text("question,table,answer\nWho?,wide.csv,Bo\n")
     assert own() == 2
     assert "dev: no question can be read" in refused(capsys)
     assert not (tmp_path / "runs" / "own" / "run").exists()
@@ -98,7 +99,7 @@ def test_without_a_question_to_validate_on(own: Mate, tmp_path: Path, capsys: py
 
 def test_without_the_split_to_report_on(own: Mate, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert own("task.report_split=test") == 2
-    assert "data_dir=data: no test.csv (splits found: train, dev)" in refused(capsys)
+    assert "data_dir=data: no test.csv or test.tsv (splits found: train, dev)" in refused(capsys)
     assert not (tmp_path / "runs" / "own" / "run").exists()
 
 

@@ -41,11 +41,11 @@ def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("echo")
 def test_a_local_sweep_hands_out_the_words_of_each_job(capfd: pytest.CaptureFixture[str]) -> None:
     Path("a b, 'c'").mkdir()
-    words = ["-m", "seed=0,1", "hydra/launcher=local", "data_dir=a b, 'c'", "--debug", "task=sample"]
+    words = ["-m", "seed=0,1", "hydra/launcher=local", "data_dir=a b, 'c'", "--debug", "task=wtq"]
     assert main(["train", *words]) == 4
     out, errors = capfd.readouterr()
     for number, seed in ((1, 0), (2, 1)):
-        words = ["train", f"seed={seed}", "data_dir=a b, 'c'", "task=sample", "--debug"]
+        words = ["train", f"seed={seed}", "data_dir=a b, 'c'", "task=wtq", "--debug"]
         assert f"[{number}] {words}" in out.splitlines()
     told = out[out.index("sweep of") :].splitlines()
     assert [line.split()[:2] for line in told[1:]] == [["done", "seed=0"], ["failed", "seed=1"]]
