@@ -134,7 +134,7 @@ def test_a_sweep_of_two_process_jobs_runs_each_job_once_in_both_processes(tmp_pa
     folder.mkdir()
     text = 'it\'s [a], {b} ${c} "d" \\'
     (folder / text).mkdir()
-    words = [sys.executable, str(script), "train", "seed=0,1", "-m", f"data_dir={text}"]
+    words = [sys.executable, str(script), "train", "task=wtq", "seed=0,1", "-m", f"data_dir={text}"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     lines = sorted(line for line in done.stdout.splitlines() if line.startswith("seed"))
