@@ -28,8 +28,8 @@ def missing_inputs(config: Any, unset: Collection[str] = ()) -> list[str]:
     if getattr(config, "dry_run", False):
         return []
     runs = Path(config.paths.runs).expanduser() if hasattr(config, "paths") else Path("runs")
-    named = [(name, path, kind) for name, path, kind in _paths(config) if name not in unset and "://" not in path]
-    lines = [_problem(name, path, kind, runs) for name, path, kind in named]
+    named = named_paths(config, "reads")
+    lines = [_problem(name, path, kind, runs) for name, path, kind in named if name not in unset and "://" not in path]
     if isinstance(config, TrainConfig):
         from mate_cli.tables.formats import data_problem  # imports the readers of all formats
 
@@ -47,12 +47,16 @@ def nearest_run(path: str, runs: Path) -> str | None:
     return near[0] if near else None
 
 
-def _paths(group: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """The name, the value and the kind of each path that is given, in the order of the keys."""
+def named_paths(group: Any, use: str, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """The name, the value and the kind of each path that is given, in the order of the keys.
+
+    Args:
+        use: the metadata that has the kind, "reads" or "writes".
+    """
     for item in dataclasses.fields(group):
-        value, kind = getattr(group, item.name), item.metadata.get("reads")
+        value, kind = getattr(group, item.name), item.metadata.get(use)
         if dataclasses.is_dataclass(value):
-            yield from _paths(value, f"{prefix}{item.name}.")
+            yield from named_paths(value, use, f"{prefix}{item.name}.")
         elif kind is not None and value:
             if getattr(group, "source", None) == "run":  # backbone.path
                 kind = "run"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from mate_cli.cli.inputs import named_paths
 from mate_cli.tables.table_place import table_place
 
 
@@ -20,16 +20,14 @@ def blocked_outputs(config: Any, unset: Collection[str] = ()) -> list[str]:
     Args:
         unset: keys that have no value yet.
     """
-    fields = {item.name: item for item in dataclasses.fields(config) if item.name not in unset}
-    files = [name for name, item in fields.items() if item.metadata.get("reads") in ("file", "table")]
-    read = {name: getattr(config, name) for name in files}
+    given = [item for item in named_paths(config, "reads") if item[0] not in unset]
+    read = {table_place(path)[0]: name for name, path, kind in given if kind in ("file", "table")}
     lines: list[str] = []
-    for name, item in fields.items():
-        kind, value = item.metadata.get("writes"), getattr(config, name)
-        if kind is None or not value or "://" in value:
+    for name, path, kind in named_paths(config, "writes"):
+        if name in unset or "://" in path:
             continue
-        reason = _obstacle(Path(value), kind) or next(_overwritten(Path(value), read), None)
-        lines += [] if reason is None else [f"{name}={value}: {reason}; name another {kind}"]
+        reason = _obstacle(Path(path), kind) or _overwritten(Path(path), read)
+        lines += [] if reason is None else [f"{name}={path}: {reason}; name another {kind}"]
     return lines
 
 
@@ -46,9 +44,9 @@ def _obstacle(path: Path, kind: str) -> str | None:
         return getattr(error, "strerror", None) or str(error)
 
 
-def _overwritten(path: Path, read: dict[str, Any]) -> Iterator[str]:
-    for name, value in read.items():
-        for file in value if isinstance(value, list) else [value]:
-            place = table_place(file)[0] if file else ""
-            if path.exists() and os.path.exists(place) and path.samefile(place):
-                yield f"this is the file of {name}"
+def _overwritten(path: Path, read: Mapping[str, str]) -> str | None:
+    """Say what of the files to read, by their keys, lies at the path."""
+    for place, name in read.items() if path.exists() else ():
+        if os.path.exists(place) and path.samefile(place):
+            return f"this is the file of {name}"
+    return None

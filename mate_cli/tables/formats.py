@@ -54,14 +54,14 @@ FORMATS: dict[str, Format] = one_for_each(
 
 def data_problem(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:
     """Return an error line if a task has no data, given, generated or fetched before, or is given some in vain."""
-    is_released = task.format in RELEASES
-    if data_dir is not None and task.format == "sample":
-        return (
+    if task.format == "sample":
+        return data_dir and (
             f"task={task.name} generates its data and reads no data_dir; leave it out, or train on your own questions: "
             f"task=own data_dir={data_dir}"
         )
-    if data_dir is not None or task.format == "sample":
+    if data_dir is not None:
         return None
+    is_released = task.format in RELEASES
     if is_released and release_folder(task.format, cache).is_dir():
         return None
     if task.format == "queries" and fetched_folders(cache):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 REMARK = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _PER = re.compile(r"\s(?:per|/) .*", re.IGNORECASE)  # "points per game" are points
@@ -57,6 +58,7 @@ def words_of(header: str) -> list[str]:
     return words
 
 
+@lru_cache(maxsize=1 << 12)  # each question about a table asks for those of its columns
 def head_of(header: str) -> str:
     """Return the noun of a header, in lower case: "height" of "Height in cm (2020)"; "" if it has no words."""
     words = words_of(what_of(REMARK.sub("", header)))

@@ -13,9 +13,8 @@ from mate_cli.tables.queries.words import is_label, is_person
 from mate_cli.tables.table import Cell, Table
 
 _SHARE = 0.5
-_RANGES: dict[
-    str, dict[str, tuple[float, float]]
-] = {  # the least and the greatest number that people would believe, in each unit
+# The least and the greatest number that people would believe, in each unit.
+_RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "height": {"m": (1, 900), "cm": (20, 300), "ft": (3, 3000)},
     "elevation": {"m": (0, 8900), "ft": (0, 29_100)},
     "depth": {"m": (1, 11_000), "ft": (1, 36_000)},

@@ -121,7 +121,7 @@ class TypedColumn:
     def is_sorted(self) -> bool:
         """Return whether no key is less than one above it."""
         present = [key for key in self.keys if key is not None]
-        return all(before <= after for before, after in pairwise(present))  # type: ignore[operator]
+        return present == sorted(present)
 
     @property
     def is_numbering(self) -> bool:

@@ -22,9 +22,8 @@ from mate_cli.tables.queries.words import (
 )
 
 _ARTICLE = re.compile(r"\b(the|a|an) ")
-_BY = re.compile(
-    r"\w{2,}(?:ed|ing|ten|ilt) (?:by|at|in|on|to|from|for)|from"
-)  # these headers take their values after them
+# These headers take their values after them.
+_BY = re.compile(r"\w{2,}(?:ed|ing|ten|ilt) (?:by|at|in|on|to|from|for)|from")
 _WORD = re.compile(r"[a-z]{5,}")
 _MORE = {">": ("more than", "over", "greater than"), ">=": ("at least",)}
 _LESS = {"<": ("less than", "fewer than", "under"), "<=": ("at most", "no more than")}

@@ -105,6 +105,7 @@ def noun(column: TypedColumn, random: Random) -> Noun:
     return Noun(one, text if amount else plural(text))
 
 
+@lru_cache(maxsize=1 << 12)
 def _names(name: str) -> tuple[str, str]:
     """Return a header without remarks and abbreviations, and also without its unit."""
     words = words_of(REMARK.sub("", name)) or words_of(name) or [name.lower()]
