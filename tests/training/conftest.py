@@ -25,6 +25,23 @@ def train_once(tmp_path_factory, cache, *words):
     return folder
 
 
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    """A folder with a small random BERT."""
+    from tests.training.made_runs import make_bert
+
+    return make_bert(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def selector(tmp_path_factory, bert):
+    """A run that selects cells of the sample, without a training."""
+    from tests.training.made_runs import make_run
+
+    words = ("task=sample", "model=mate", "schedule=smoke", "backbone=folder", f"backbone.path={bert}")
+    return make_run(tmp_path_factory.mktemp("runs") / "selector", *words)
+
+
 @pytest.fixture
 def mate(tmp_path, cache, monkeypatch):
     """Call ``mate`` in this process, in an empty folder; returns the exit code."""

@@ -18,16 +18,11 @@ from mate_cli.system.files import content_hash
 from mate_cli.training.fit import train
 from mate_cli.training.starting_model import starting_model
 from tests.config.test_config import train_config
-from tests.training.made_runs import QUIET, make_bert, make_run
+from tests.training.made_runs import QUIET, make_run
 
 WORDS = "tapas.embeddings.word_embeddings.weight"
 POSITIONS = "tapas.embeddings.position_embeddings.weight"
 CLS = 101
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_bert(tmp_path_factory.mktemp("bert"))
 
 
 @pytest.fixture(scope="module")
