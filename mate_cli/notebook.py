@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mate_cli.config.catalogue import typed_options
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.rules import unknown_name
+from mate_cli.config.task import LEAST_TOKENS
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.calibration import Calibration
@@ -35,9 +36,6 @@ from mate_cli.tables.user_table import open_table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_LEAST_TOKENS = 16
-"""As ``mate predict max_tokens=`` has it."""
 
 
 class LoadedRun:
@@ -171,8 +169,8 @@ def load_run(
     """
     if statements and path is not None:
         raise UserError(f"statements=True chooses a part of the released model; leave it out for {path}")
-    if max_tokens is not None and (not isinstance(max_tokens, Integral) or max_tokens < _LEAST_TOKENS):
-        raise UserError(f"max_tokens={max_tokens!r}: must be a whole number, at least {_LEAST_TOKENS}")
+    if max_tokens is not None and (not isinstance(max_tokens, Integral) or max_tokens < LEAST_TOKENS):
+        raise UserError(f"max_tokens={max_tokens!r}: must be a whole number, at least {LEAST_TOKENS}")
     device = _device(hardware)
     released = STATEMENTS if statements else QUESTIONS
     folder = RunFolder(package_folder(RELEASED, released) if path is None else Path(path).expanduser())

@@ -11,7 +11,7 @@ from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.model import BackboneConfig, ModelConfig, bench_only_problems
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key
-from mate_cli.config.task import SPLITS, TaskConfig, schedule_problems
+from mate_cli.config.task import LEAST_TOKENS, SPLITS, TaskConfig, schedule_problems
 
 # Each analysis, and the key that says what it looks at.
 SUBJECTS = {
@@ -85,7 +85,7 @@ class AnalyzeConfig:
     max_tokens: int | None = key(
         None,
         "robustness: tokens per example, null: as in training; coverage, flow: null: as the schedule in use says",
-        low=16,
+        low=LEAST_TOKENS,
     )
     to: str = key("./analysis", "folder for what is written", text=True, writes="folder")
 

@@ -13,6 +13,7 @@ from mate_cli.config.paths import PathsConfig
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import key
 from mate_cli.config.runs import RunsConfig
+from mate_cli.config.task import LEAST_TOKENS
 from mate_cli.config.train import PrepareConfig, TrainConfig
 
 
@@ -38,7 +39,7 @@ class ExportConfig:
         reads="folder",
     )
     quantize: str | None = key(None, "onnx: weights in fewer bits; null: float32", choices=("int8",))
-    max_tokens: int | None = key(None, "onnx: most tokens of an input; null: as in training", low=16)
+    max_tokens: int | None = key(None, "onnx: most tokens of an input; null: as in training", low=LEAST_TOKENS)
 
     def problems(self) -> list[str]:
         """Each format has keys of its own."""

@@ -13,7 +13,7 @@ from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key, none_given, several_given
 from mate_cli.config.runs import OUTPUTS
-from mate_cli.config.task import EXPANSIONS, SPLITS
+from mate_cli.config.task import EXPANSIONS, LEAST_TOKENS, SPLITS
 from mate_cli.system.distribution import RELEASED
 
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
@@ -52,7 +52,9 @@ class EvaluateConfig:
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True, reads="folder")
-    max_tokens: int | None = key(None, "run: tokens of an input, longer cells are cut; null: as in training", low=16)
+    max_tokens: int | None = key(
+        None, "run: tokens of an input, longer cells are cut; null: as in training", low=LEAST_TOKENS
+    )
     expansion: str | None = key(
         None, "run: what cells get of their linked passages; null: as in training", choices=EXPANSIONS
     )
@@ -200,7 +202,7 @@ class PredictConfig:
         writes="file",
     )
     max_tokens: int | None = key(
-        None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=16
+        None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=LEAST_TOKENS
     )
     before: list[str] | None = key(
         None, "the questions before it in the conversation, first to last; run: of task=sqa or queries"
@@ -259,7 +261,9 @@ class AskConfig:
     encoding: str | None = _encoding()
     separator: str | None = _separator()
     header_row: int | None = _header_row()
-    max_tokens: int | None = key(None, "tokens of an input, longer cells are cut; null: as in training", low=16)
+    max_tokens: int | None = key(
+        None, "tokens of an input, longer cells are cut; null: as in training", low=LEAST_TOKENS
+    )
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     top: int = key(5, "how many cells to name where the answer is one of them", low=1)

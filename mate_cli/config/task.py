@@ -29,6 +29,8 @@ Pruning = Literal["none", "hem"]
 PRUNINGS: tuple[str, ...] = get_args(Pruning)
 SPAN_HEADS = ("mlp", "linear")
 SPLITS = ("train", "dev", "test")
+LEAST_TOKENS = 16
+"""Of an input; a question and a cell hardly fit into fewer."""
 
 
 @dataclass
@@ -48,7 +50,7 @@ class ScheduleConfig:
     frozen_layers: int = key(
         0, "first layers of the encoder that keep their weights, and the embeddings with them; 0: all learn", low=0
     )
-    max_tokens: int = key(2048, "tokens per example; longer cells are cut", low=16)
+    max_tokens: int = key(2048, "tokens per example; longer cells are cut", low=LEAST_TOKENS)
     prune: str = key(
         "none",
         "tables that do not fit keep all columns (none), or the nearest to the question (hem), before cells are cut",

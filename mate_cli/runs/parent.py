@@ -58,7 +58,7 @@ def origin_of(backbone: BackboneConfig) -> dict[str, Any]:
     ``weights`` is a hash, by which other weights under the same path or name are recognized; missing for the hub.
     """
     if backbone.source != "run":
-        package = (backbone.package or "").replace("_", "-") if backbone.source == "package" else ""
+        package = backbone.package if backbone.source == "package" else None
         facts = {"version": version_of(package) if package else None, "weights": starting_weights(backbone)}
         return {"backbone": backbone.name} | {name: fact for name, fact in facts.items() if fact is not None}
     parent = parent_run(str(backbone.path))
