@@ -55,7 +55,9 @@ FORMATS: dict[str, Format] = one_for_each(
 def data_problem(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:
     """Return an error line if a task has no data, given, generated or fetched before, or is given some in vain."""
     if task.format == "sample":
-        return data_dir and (
+        if not data_dir:  # an empty value has a line of its own
+            return None
+        return (
             f"task={task.name} generates its data and reads no data_dir; leave it out, or train on your own questions: "
             f"task=own data_dir={data_dir}"
         )

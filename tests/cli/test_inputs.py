@@ -130,6 +130,7 @@ def test_broken_files_are_named_together(capsys: pytest.CaptureFixture[str]) -> 
             ("train", "data_dir=runs"),
             ["task=sample generates its data and reads no data_dir; leave it out, or train on your own questions:"],
         ),
+        (("train", "data_dir="), ["data_dir is empty"]),
         (("train", "task=mlm"), ["task=mlm needs data_dir=FOLDER with tables"]),
     ],
 )
