@@ -13,6 +13,7 @@ from mate_cli.system.errors import UserError
 def run(config: ExportConfig) -> None:
     """Write the folder and say what is in it."""
     from mate_cli.inference.calibration import carry_over
+    from mate_cli.models.averaging import average_with
     from mate_cli.models.checkpoint import OWN_WEIGHTS, put_back
     from mate_cli.models.model import MatePreTrainedModel
     from mate_cli.reporting.model_card import model_card
@@ -21,7 +22,9 @@ def run(config: ExportConfig) -> None:
 
     folder, to = RunFolder(Path(config.run)), Path(config.to).expanduser()
     trained, exported = load_run_config(folder.path), load_run_config(folder.path, config.max_tokens)
-    _check_source(config, folder)
+    others = [RunFolder(Path(run).expanduser()) for run in config.average or ()]
+    for source in (folder, *others):
+        _check_source(config, source)
     put_back(to)
     if config.format == "onnx":
         check_target(to, config.overwrite, GRAPH)
@@ -33,8 +36,9 @@ def run(config: ExportConfig) -> None:
         write_model = partial(write_weights, dtype=config.dtype, base=base, to=to)
 
     def write(model: MatePreTrainedModel, staged: Path) -> None:
+        average_with(model, folder.best_model, [other.best_model for other in others])
         write_model(model, staged)
-        if config.quantize is None:  # other probabilities need a calibration of their own
+        if config.quantize is None and not others:  # other probabilities need a calibration of their own
             carry_over(folder, staged)
 
     export_run(folder, exported, to, model_card(folder, trained, config), write)
@@ -42,8 +46,9 @@ def run(config: ExportConfig) -> None:
 
 
 def _check_source(config: ExportConfig, folder: RunFolder) -> None:
+    load_run_config(folder.path)
     if not folder.weights_file.is_file():
-        raise UserError(f"run={config.run} has no model yet; train it to the end with resume=true")
-    is_export = folder.best_model == folder.path
-    if is_export and (config.format == "safetensors" or folder.weights_file.name == GRAPH):
-        raise UserError(f"run={config.run} is an export already; copy the folder")
+        raise UserError(f"{folder.path} has no model yet; train it to the end with resume=true")
+    is_export, is_graph = folder.best_model == folder.path, folder.weights_file.name == GRAPH
+    if is_graph or (is_export and config.format == "safetensors" and not config.average):
+        raise UserError(f"{folder.path} is an export already; copy the folder")

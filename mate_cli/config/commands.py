@@ -32,6 +32,9 @@ class ExportConfig:
     dtype: str = key(
         "float32", "safetensors: numbers of the weights; float16: half the size", choices=("float32", "float16")
     )
+    average: list[str] | None = key(
+        None, "other runs or exports of this model; the mean of the weights of all is written", reads="run"
+    )
     base: str | None = key(
         None,
         "safetensors: export of another model beside the new one; tensors that both have are not written again",

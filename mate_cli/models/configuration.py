@@ -146,6 +146,17 @@ def read_config(folder: Path) -> MateConfig:
     return MateConfig(**fields)
 
 
+def differing_fields(one: MateConfig, other: MateConfig) -> list[str]:
+    """Names of the fields in which two models differ; those of training alone, as dropout, are not among them."""
+    training = () if "linformer" in (one.heads, other.heads) else ("linformer_tokens",)
+    names = [name for name in _FIELDS if name not in training]
+    return [name for name in names if _plain(getattr(one, name)) != _plain(getattr(other, name))]
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _kind_of_tapas(stored: dict[str, Any]) -> str:
     """The kind of task of Hugging Face's class; that of our default for an encoder alone."""
     kinds = {traits.tapas_class: kind for kind, traits in reversed(KINDS.items())}

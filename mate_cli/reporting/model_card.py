@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from mate_cli.config.catalogue import options
@@ -26,6 +28,7 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
     Raises:
         UserError: the run's model has no readable configuration.
     """
+    others = [RunFolder(Path(run).expanduser()) for run in export.average or ()]
     environment, model = read_record(folder.environment_file), read_config(folder.best_model)
     kind, (calibration, _) = kind_of(trained.task), calibration_of(folder)
     return render(
@@ -45,10 +48,11 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
         origin=list(_origins(environment.get("origin", {"backbone": trained.backbone.name}))),
         settings=_settings(trained),
         trained=_training_line(folder, environment),
-        scores={label: list(_leaves(record)) for label, record in read_record(folder.metrics_file).items()},
-        calibration=None if calibration is None else calibration_card(calibration),
-        commands=list(_commands(environment))[::-1],
-        limits=[kind.card.limit, *_limits(trained)],
+        averaged=[other.path.resolve().name for other in others],
+        scores={} if others else _scores(folder),
+        calibration=None if calibration is None or others else calibration_card(calibration),
+        commands=_all_commands([folder, *others]),
+        limits=[kind.card.limit, *_limits(trained, bool(others))],
     )
 
 
@@ -115,6 +119,16 @@ def _commands(record: Mapping[str, Any]) -> Iterator[str]:
         record = record.get("origin", {})
 
 
+def _all_commands(folders: Sequence[RunFolder]) -> list[str]:
+    """The commands behind several runs, each once, in an order in which they can be run."""
+    commands = (list(_commands(read_record(folder.environment_file)))[::-1] for folder in folders)
+    return list(dict.fromkeys(chain.from_iterable(commands)))
+
+
+def _scores(folder: RunFolder) -> dict[str, list[tuple[str, Any]]]:
+    return {label: list(_leaves(record)) for label, record in read_record(folder.metrics_file).items()}
+
+
 def _leaves(record: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Any]]:
     """The numbers of a record with their names, without those of groups of questions."""
     for key, value in record.items():
@@ -125,7 +139,7 @@ def _leaves(record: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, An
             yield f"{name} {key}".strip(), f"{value:.4f}" if isinstance(value, float) else value
 
 
-def _limits(trained: TrainConfig) -> Iterator[str]:
+def _limits(trained: TrainConfig, averaged: bool) -> Iterator[str]:
     schedule = active_schedule(trained)
     yield "It knows English in lower case, in the word pieces of BERT's uncased vocabulary."
     yield (
@@ -136,5 +150,6 @@ def _limits(trained: TrainConfig) -> Iterator[str]:
         yield "Its training data are generated tables on a few subjects, not tables written by people."
     if trained.model.attention.backend == "bucketed":
         yield "Its attention is an approximation: in large tables it misses pairs of the same row or column."
-    yield "The scores are of one seed; other seeds may differ."
+    if not averaged:
+        yield "The scores are of one seed; other seeds may differ."
     yield "It may have learnt errors and biases of its data and of its initial weights."
