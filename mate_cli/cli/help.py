@@ -126,6 +126,7 @@ EXAMPLES = {
     ),
     "export": (
         ("mate export run=runs/my-run to=my-model", "config, weights, tokeniser, model card: a folder to share"),
+        ("mate export run=runs/s0 average=[runs/s1,runs/s2] to=my-model", "the mean of three trainings, as one model"),
         ("mate train task=tabfact backbone=run backbone.path=my-model", "start from it, as from any run"),
     ),
     "ls": (
