@@ -140,14 +140,17 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def write_tensors(tensors: Mapping[str, Tensor], file: Path) -> None:
-    """Write tensors of any device to a safetensors file.
+    """Write tensors of any device to a safetensors file, which others may read as they may the user's other files.
 
     Raises:
         OSError: it cannot be written.
     """
     stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    file.touch()
+    mode = file.stat().st_mode
     try:
         save_file(stored, file, metadata={"format": "pt"})
+        file.chmod(mode)  # the library keeps its files to their owner
     except SafetensorError as error:  # raised if the disk is full
         raise OSError(f"{file.parent}: {error}") from error
 

@@ -40,6 +40,11 @@ def test_an_export_holds_the_model_and_its_vocabulary(selector: RunFolder, tmp_p
     ]
 
 
+def test_whoever_may_read_the_card_may_read_the_weights(selector: RunFolder, tmp_path: Path) -> None:
+    to = exported(selector, tmp_path / "to")
+    assert {path.stat().st_mode for path in to.iterdir()} == {(to / "README.md").stat().st_mode}
+
+
 _PLAIN = """
 import sys
 {before}
