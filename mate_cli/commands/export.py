@@ -46,7 +46,7 @@ def run(config: ExportConfig) -> None:
 
 
 def _check_source(config: ExportConfig, folder: RunFolder) -> None:
-    load_run_config(folder.path)
+    load_run_config(folder.path)  # raises where there is no run
     if not folder.weights_file.is_file():
         raise UserError(f"{folder.path} has no model yet; train it to the end with resume=true")
     is_export, is_graph = folder.best_model == folder.path, folder.weights_file.name == GRAPH
