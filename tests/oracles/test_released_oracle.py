@@ -1,6 +1,7 @@
 """The newest trainings on made questions and on statements can be made again: their first losses are recorded.
 
-They started from weights 0.5.0 and 0.4.0, and an earlier grammar made the questions: the history of this repository has them.
+They started from weights 0.5.0 and 0.4.0, and an earlier grammar made the questions: the history of this repository
+has them.
 """
 
 from __future__ import annotations
