@@ -35,7 +35,7 @@ def average_with(model: MatePreTrainedModel, folder: Path, others: Sequence[Path
 
 def _check_same(folder: Path, other: Path) -> None:
     fields = differing_fields(read_config(folder), read_config(other))
-    if CellTokenizer(other).vocabulary != CellTokenizer(folder).vocabulary:
+    if CellTokenizer(other).fingerprint != CellTokenizer(folder).fingerprint:
         fields.append("vocabulary")
     if fields:
         raise UserError(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
-from safetensors.torch import save_file
 from torch import Tensor
 
+from mate_cli.models.checkpoint import write_tensors
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import replacing, write_json
@@ -67,8 +67,8 @@ class FiniteLoss(Callback):
         file.parent.mkdir(exist_ok=True)
         with replacing(file.with_suffix(".safetensors")) as temporary:
             values_of = {field.name: getattr(batch, field.name) for field in fields(batch)}
-            tensors = {name: value.contiguous() for name, value in values_of.items() if isinstance(value, Tensor)}
-            save_file(tensors, temporary)
+            tensors = {name: value for name, value in values_of.items() if isinstance(value, Tensor)}
+            write_tensors(tensors, temporary)
         not_finite = [name for names in wrong for name in names]
         record = {
             "step": trainer.global_step,
