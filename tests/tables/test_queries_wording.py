@@ -72,6 +72,7 @@ GAMES = table_of(
         for row, name in enumerate(("ajax", "bari", "como", "derby", "espoo", "fulham"))
     ),
 )
+CITIES = ("rome", "bari", "rome", "oslo", "lima")
 MANY = re.compile(
     r"\b(how many|number of|amount of|most|fewest|fewer|more|least) (total |more |fewer )?total$"
     r"|\b(how many|number of|amount of|most|fewest|fewer|more) (more |fewer |total )?(attendance|crowd|earnings)\b"
@@ -291,6 +292,21 @@ def test_a_total_is_had() -> None:
     assert not [question for question in sums if re.search(r"how (many|much) (total )?\w+ (of|for)\b", question)]
 
 
+def test_a_sum_may_be_asked_for_without_a_word_that_says_so() -> None:
+    body = [f"{n}|{city}|{2 + row * row}" for row, (n, city) in enumerate(zip("abcde", CITIES, strict=True))]
+    table = table_of("team|city|goals", *body)
+    made = [record for record in islice(records([table], 0, 0.0), 1500) if record["kind"] == "sum"]
+    plain = {
+        record["question"]: record["answer"]
+        for record in made
+        if not re.search("total|combined|together|altogether|in all|sum of", record["question"])
+    }
+    told = {question: answer for question, answer in plain.items() if re.search(r"are there in rome\b", question)}
+    assert set(map(tuple, told.values())) == {("8",)}  # of the first and the third row: 2 + 6
+    assert any(re.search("how many goals did the teams in rome have", question) for question in plain)
+    assert not [question for question in plain if re.search("there (that|whose)", question)]
+
+
 def test_the_next_in_time_is_later() -> None:
     ranked = questions_of(*map(made_table, range(40)), kinds=("ranked",))
     assert any("had the next " in question for question in ranked)
@@ -300,7 +316,7 @@ def test_the_next_in_time_is_later() -> None:
 
 
 def test_headers_that_take_their_values_after_them_do() -> None:
-    body = (f"{n}|{city}|x{n}" for n, city in zip("abcde", ("rome", "bari", "rome", "oslo", "lima"), strict=True))
+    body = (f"{n}|{city}|x{n}" for n, city in zip("abcde", CITIES, strict=True))
     questions = questions_of(table_of("name|moving to|note", *body), kinds=("select", "count", "two conditions"))
     assert any("moving to rome" in question for question in questions)
     assert not [

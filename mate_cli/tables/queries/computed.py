@@ -5,12 +5,15 @@ Models with TAPAS's four operators do not learn from differences (``task.qa.diff
 
 from __future__ import annotations
 
+import re
+
 from mate_cli.tables.aggregation import DIFFERENCE
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError, asking
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import OneOf, RowSet
 from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, event, more
 from mate_cli.tables.queries.sheet import TypedColumn
+from mate_cli.tables.queries.wording import of_several
 from mate_cli.tables.queries.words import is_amount, is_label, is_money, is_time
 
 # Of a column that counts things (True), and of one that measures. {of}: "of teams from canada", "for all teams" or
@@ -39,6 +42,11 @@ _SUMS = {
         "what is the {name} of {names} combined",
     ),
 }
+# Sums that no word announces: the question names a column of amounts, so that these add up and no rows are counted.
+_PLAIN_SUMS = ("how many {name} do {names} have", "how many {name} did {names} have")
+# {which}: "from canada", "for ann and bo".
+_PLAIN_SUMS_OF_ROWS = ("how many {name} are there {which}", "how many {name} were there {which}")
+_CLAUSE = re.compile("that |whose ")  # cannot follow "there"
 _SUMS_OF_MONEY = (
     "how much {name} do {names} have in total",
     "how much {name} did {names} have together",
@@ -62,19 +70,24 @@ def total(draw: Draw) -> Question:
     counts, names = is_amount(column), draw.name(draw.subject).many
     name = draw.name(column).many if counts else draw.name(column).one
     rows: RowSet = ALL
+    which = "in all"
     of, these = (f"for all {names}" if draw.happens(0.5) else ""), f"all {names}"
-    if draw.happens(0.4):
+    if draw.happens(0.25):
         (_, first, value), (_, second, another) = draw.row(draw.subject), draw.row(draw.subject)
         rows, these = OneOf(draw.subject, (first.key, second.key)), f"{value} and {another}"
-        of = f"of {these}"
-    elif draw.happens(0.6):
-        rows, words = draw.condition(draw.subject, column)
-        these = f"{names} {words.attribute}"
+        of, which = f"of {these}", f"for {these}"
+    elif draw.happens(0.75):
+        rows, words = draw.condition(draw.subject, column, several=draw.happens(0.7))
+        which = of_several(words.attribute)
+        these = f"{names} {which}"
         of, these = f"of {these}", draw.choice(("", "the ")) + these
     forms = (_SUMS if operator == "SUM" else _AVERAGES)[counts]
+    if operator == "SUM" and counts:
+        plain = _PLAIN_SUMS if _CLAUSE.match(which) else _PLAIN_SUMS + _PLAIN_SUMS_OF_ROWS
+        forms = (*forms, *plain * 3)
     if operator == "SUM" and is_money(column):
         forms = (*forms, *_SUMS_OF_MONEY)
-    text = draw.choice(forms).format(name=name, of=of, names=these)
+    text = draw.choice(forms).format(name=name, of=of, names=these, which=which)
     return computed(draw, operator.lower(), text, SqlQuery(column, rows, operator))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -98,10 +99,18 @@ class Draw:
             raise UnclearError
         return key
 
-    def condition(self, *others: TypedColumn, sign: str | None = None) -> tuple[Where, Phrase]:
-        """Return a condition on a column besides ``others`` that some rows meet, but not all."""
-        column = self.column(*others)
-        row = self.random.randrange(self.sheet.table.num_rows)
+    def condition(self, *others: TypedColumn, sign: str | None = None, several: bool = False) -> tuple[Where, Phrase]:
+        """Return a condition on a column besides ``others`` that some rows meet, but not all.
+
+        Args:
+            sign: how a cell compares; None: drawn.
+            several: the rows have a value in common.
+        """
+        if several:
+            column, row = self.choice([c for c in self._shared_cells() if c[0] not in others])
+            sign = "="
+        else:
+            column, row = self.column(*others), self.random.randrange(self.sheet.table.num_rows)
         key, text = column.keys[row], column.texts[row]
         if key is None or len(text) > _MAX_MENTION:
             raise UnclearError
@@ -114,6 +123,11 @@ class Draw:
             raise UnclearError
         phrase = condition(column, sign, words, self.needs_name(column, words), self.scale(column), self.random)
         return where, phrase
+
+    def _shared_cells(self) -> list[tuple[TypedColumn, int]]:
+        """Return the columns and rows of the cells whose value other rows have too."""
+        columns = ((column, Counter(column.keys)) for column in self.sheet.columns)
+        return [(column, row) for column, count in columns for row, key in enumerate(column.keys) if count[key] > 1]
 
     def scale(self, column: TypedColumn) -> tuple[str, str] | None:
         """Return the adjectives of a high and a low value, if the rows are things with names: no date is tall."""

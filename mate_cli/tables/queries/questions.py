@@ -240,7 +240,7 @@ QUESTIONS: dict[Callable[[Draw], Question], float] = {
     either: 18,
     count: 20,
     different: 3,
-    total: 48,
+    total: 100,
     difference: 10,
 }
 """How a question is drawn -> its weight. Few tables have what some of them need, so those are rarer than this."""
