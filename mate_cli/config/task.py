@@ -149,6 +149,12 @@ class QueriesConfig:
     )
     dev: int = key(2_000, "questions about the tables that are held out of training, one in 50", low=1)
     conversations: float = key(0.4, "share of the questions that belong to a conversation", low=0, high=1)
+    unanswerable: float = key(
+        0.4,
+        "share of train's look-ups and selections that are asked again, of the table without the answer",
+        low=0,
+        high=1,
+    )
     seed: int = key(0, "seed of the questions; the seed of a training leaves them as they are", low=0)
 
 

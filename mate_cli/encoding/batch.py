@@ -38,7 +38,8 @@ class Batch:
         cell_value: float32 ``[cells]``, the cell's number; NaN if it has none.
         answer_value: float32 ``[examples]``, the answer as a number; NaN if it is not one, or unknown.
         label: int64 ``[examples]``, of statements: 1 entailed, 0 refuted; -1 if unknown.
-        operator: int64 ``[examples]``, of questions: place in ``tables.aggregation.OPERATORS``; -1 if unknown.
+        operator: int64 ``[examples]``, of questions: place in ``tables.aggregation.OPERATORS``; -1 if unknown,
+            ``NO_ANSWER`` if the table does not answer.
         first: int64 ``[examples]``, first token of each example.
         answer_span: int64 ``[examples, 2]``, first and last token of the answer in this batch; -1 if unknown.
         characters: int64 ``[tokens, 2]``, characters of each token's word in the text of its cell; ``[0, 2]`` for rows

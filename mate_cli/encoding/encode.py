@@ -10,7 +10,7 @@ import numpy as np
 
 from mate_cli.encoding.answer_in_input import AnswerSearch
 from mate_cli.encoding.expansion import SentenceRanker, expand, histogram_row, sentences_by_link
-from mate_cli.encoding.features import ARRAYS, NO_SPAN, Encoded, EncodingOptions, Features
+from mate_cli.encoding.features import ARRAYS, NO_ANSWER, NO_SPAN, Encoded, EncodingOptions, Features
 from mate_cli.encoding.linearize import TableText, linearize
 from mate_cli.encoding.pruning import ColumnPruner
 from mate_cli.encoding.tokenizer import CellTokenizer
@@ -79,7 +79,7 @@ def row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
         "has_candidate": bool(features.labels.any()),
         "answer_value": math.nan if example.value is None else example.value,
         "label": -1 if example.label is None else example.label,
-        "operator": -1 if example.operator is None else OPERATORS.index(operator_named(example.operator)),
+        "operator": _operator(example),
         "length": len(features),
         "cell_value": features.cell_value,
     } | {name: getattr(features, name) for name in ARRAYS}
@@ -93,6 +93,13 @@ def row_of(example: Example, encoded: Encoded) -> dict[str, Any]:
         "char_start": features.characters[:, 0],
         "char_end": features.characters[:, 1],
     }
+
+
+def _operator(example: Example) -> int:
+    """Return the place of the operator in ``OPERATORS``, -1 if it is unknown, or ``NO_ANSWER``."""
+    if example.answers == ():
+        return NO_ANSWER
+    return -1 if example.operator is None else OPERATORS.index(operator_named(example.operator))
 
 
 def _table_texts(examples: Sequence[Example], options: EncodingOptions) -> list[list[str]]:

@@ -96,6 +96,7 @@ ARRAYS: tuple[str, ...] = ("input_ids", *TOKEN_TYPES, "position", "labels")
 """Names of the integer arrays ``[tokens]`` of all ``Features``."""
 
 NO_SPAN = (-1, -1)
+NO_ANSWER = -2  # instead of an operator: the table does not answer the question
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Example:
 
     Attributes:
         passages: link -> text, for every link of the table.
-        answers: answer texts; None in a blind split.
+        answers: answer texts; None in a blind split, empty if the table has no answer.
         candidates: body cells whose text or linked passages contain the answer (docs/notes.md, note 17), or the cells
             of the answer itself (SQA, WTQ); row-major; empty if there are none or the split is blind.
         traced: body cells of the official answer nodes, row-major; empty if the data has none.

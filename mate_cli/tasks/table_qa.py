@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
-from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.features import NO_ANSWER, EncodingOptions
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel, mean_by_group
 from mate_cli.models.table_qa import Grid, TableLogits
@@ -82,11 +82,12 @@ class TableQA(Task):
         return replace(options, whole_answer=True)
 
     def scorable(self, rows: Any) -> np.ndarray:
-        has_cells = np.asarray(rows["has_candidate"], dtype=bool)
+        operator, has_cells = np.asarray(rows["operator"]), np.asarray(rows["has_candidate"], dtype=bool)
+        has_none = operator == NO_ANSWER
         if self.weak is None:
-            return has_cells
-        is_known = np.asarray(rows["operator"]) < self.operators
-        return is_known & (has_cells | np.isfinite(np.asarray(rows["answer_value"])))
+            return has_cells | has_none
+        has_value = np.isfinite(np.asarray(rows["answer_value"]))
+        return (operator < self.operators) & (has_cells | has_value | has_none)
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> TableLogits:
         logits: TableLogits = model(**batch.encoder_inputs, grid=batch_grid(batch))
@@ -95,20 +96,22 @@ class TableQA(Task):
     def losses(self, logits: TableLogits, batch: Batch) -> Tensor:
         grid = batch_grid(batch)
         selection, has_cells = selection_loss(logits, grid, batch.is_candidate)
+        has_none = batch.operator == NO_ANSWER
+        selection = torch.where(has_none, refusal_losses(logits, batch), selection)
         if self.contrast:
             selection = selection + self.contrast * contrast_losses(logits, grid, batch.is_candidate)
         if self.weak is None:
             return selection
-        is_known = (batch.operator >= 0) & (batch.operator < self.operators)
+        label = torch.where(has_none, OPERATORS.index(NONE), batch.operator)
+        is_known = (label >= 0) & (label < self.operators)
         computes = self.weak.computes(logits.operators, batch.answer_value, has_cells) & ~is_known
         probability = cell_probabilities(logits, batch)
         value = torch.where(computes[batch.cell_document], batch.cell_value, 0.0)  # the rest is not computed
         expected = expected_result(logits.operators, probability, value, batch.cell_document)
         weak = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
-        losses = torch.where(
-            is_known, known_operator_losses(logits.operators, torch.where(is_known, batch.operator, -1)), weak
-        )
-        return torch.where(computes | has_cells, losses + torch.where(computes, 0.0, selection), 0.0)
+        known = known_operator_losses(logits.operators, torch.where(is_known, label, -1))
+        losses = torch.where(is_known, known, weak) + torch.where(computes, 0.0, selection)
+        return torch.where(computes | has_cells | has_none, losses, 0.0)
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:
         probability = cell_probabilities(logits, batch)
@@ -193,6 +196,13 @@ def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Te
     in_column = is_answer & (grid.column == _answer_columns(grid, is_answer)[grid.document[grid.column]])
     log_p = log_softmax_by_group(logits.places, grid.column, len(grid.document))
     return _mean_by_document(-log_p, in_column, grid)
+
+
+def refusal_losses(logits: TableLogits, batch: Batch) -> Tensor:
+    """-log(1 - p) of the likeliest cell, ``[documents]``: what a question that the table does not answer teaches."""
+    probability = cell_probabilities(logits, batch).detach()
+    surest = first_best_by_group(probability, batch.cell_document, len(batch.first))
+    return torch.where(surest >= 0, F.softplus(logits.places)[surest.clamp(min=0)], 0.0)
 
 
 def cell_probabilities(logits: TableLogits, batch: Batch) -> Tensor:

@@ -38,7 +38,7 @@ def write_tables(folder: Path, count: int) -> Path:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("queries")
-    config = QueriesConfig(questions=400, dev=150, conversations=0.5)
+    config = QueriesConfig(questions=400, dev=150, conversations=0.5, unanswerable=0.0)
     return queries.made_folder([write_tables(root / "tables", 12)], config, root / "cache")
 
 
@@ -205,7 +205,8 @@ def test_what_people_read(tmp_path: Path) -> None:
     write_questions(tmp_path, [sources], QueriesConfig(questions=20, dev=5))
     lines = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 20
-    assert all(line["sql"].startswith("SELECT ") and line["question"] and line["cells"] for line in lines)
+    assert all(line["sql"].startswith("SELECT ") and line["question"] for line in lines)
+    assert all(bool(line["cells"]) == (line["missing"] is None) for line in lines)
     counts = json.loads((tmp_path / "sources.json").read_text())
     assert counts["tables"] == {"train": 3, "dev": 3}
     assert (counts["left_out"], counts["missing"]) == ({}, ["hybridqa", "sqa", "tabfact", "wtq"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mate_cli.attention import PatternPlanner, widest_shape
 from mate_cli.encoding.batch import Batch, Collator
+from mate_cli.encoding.features import NO_ANSWER
 from mate_cli.encoding.fixed import FixedCollator
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering, TableLogits
@@ -60,9 +61,9 @@ def model_of() -> MateForTableQuestionAnswering:
     return model
 
 
-def batched(many: list[Drawn], collator: Collator) -> tuple[Batch, TableLogits]:
+def batched(many: list[Drawn], collator: Collator, **given: Any) -> tuple[Batch, TableLogits]:
     rows = [table_row(str(n), d.types, d.labels, d.values, answer_value=d.answer) for n, d in enumerate(many)]
-    batch = collator(rows)
+    batch = collator([row | given for row in rows])
     states = torch.zeros(len(batch.document), 2, dtype=torch.float64)
     operators = torch.zeros(len(batch.first), 4, dtype=torch.float64)
     for number, drawn in enumerate(many):
@@ -159,6 +160,20 @@ def test_losses_equal_those_by_hand(collator: Collator, many: list[Drawn]) -> No
 @of_every_batch
 @settings(max_examples=80)
 @given(many=st.lists(tables(), min_size=1, max_size=4))
+def test_without_an_answer_the_cell_that_would_be_it_is_pushed_down(collator: Collator, many: list[Drawn]) -> None:
+    many = [drawn._replace(labels=np.zeros_like(drawn.labels), answer=math.nan) for drawn in many]
+    batch, logits = batched(many, collator, operator=NO_ANSWER)
+    filler = [0.0] * (len(batch.first) - len(many))
+    cells = [-math.log(1 - max(ByHand(drawn).probability.values(), default=0.0)) for drawn in many]
+    for contrast in (0.0, 1.0):
+        assert TableQA(contrast=contrast).losses(logits, batch).tolist() == pytest.approx(cells + filler, abs=1e-9)
+    both = [loss - math.log(ByHand(drawn).operators[0]) for loss, drawn in zip(cells, many, strict=True)]
+    assert TableQA(weak=WEAK).losses(logits, batch).tolist() == pytest.approx(both + filler, abs=1e-6)
+
+
+@of_every_batch
+@settings(max_examples=80)
+@given(many=st.lists(tables(), min_size=1, max_size=4))
 def test_predictions_equal_those_by_hand(collator: Collator, many: list[Drawn]) -> None:
     batch, logits = batched(many, collator)
     batch = batch.on_host()
@@ -214,9 +229,9 @@ def scorable(task: TableQA, **columns: Any) -> list[bool]:
 
 def test_which_examples_have_a_loss() -> None:
     columns = {
-        "has_candidate": [True, False, False, True],
-        "answer_value": [np.nan, 3.0, np.nan, 1.0],
-        "operator": [-1] * 4,
+        "has_candidate": [True, False, False, True, False],
+        "answer_value": [np.nan, 3.0, np.nan, 1.0, np.nan],
+        "operator": [-1, -1, -1, -1, NO_ANSWER],
     }
-    assert scorable(TableQA(), **columns) == [True, False, False, True]
-    assert scorable(TableQA(weak=WEAK), **columns) == [True, True, False, True]
+    assert scorable(TableQA(), **columns) == [True, False, False, True, True]
+    assert scorable(TableQA(weak=WEAK), **columns) == [True, True, False, True, True]

@@ -16,6 +16,7 @@ from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.corpus import Corpus
 from mate_cli.tables.queries.generate import DEV, SOURCES, TABLES, TRAIN, write_questions
 from mate_cli.tables.queries.sources import benchmark_of
+from mate_cli.tables.queries.unanswerable import table_without
 from mate_cli.tables.split import ReleaseLayout, Split
 from mate_cli.tables.table import Cell, Example, Table
 
@@ -112,12 +113,12 @@ def _examples(records: list[dict[str, Any]], tables: dict[str, Table]) -> list[E
     examples: list[Example] = []
     for record in records:
         before = examples[-1] if record["position"] else None
-        operator = str(record["operator"])
+        operator, table, missing = str(record["operator"]), tables[record["table"]], record.get("missing")
         examples.append(
             Example(
                 id=record["id"],
                 question=record["question"],
-                table=tables[record["table"]],
+                table=table if missing is None else table_without(table, missing),
                 answers=tuple(record["answer"]),
                 candidates=tuple((int(row), int(column)) for row, column in record["cells"]),
                 reasoning=record["kind"],

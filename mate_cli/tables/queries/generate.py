@@ -20,6 +20,7 @@ from mate_cli.tables.queries.measures import with_measures
 from mate_cli.tables.queries.questions import QUESTIONS, weights_for
 from mate_cli.tables.queries.sheet import Sheet
 from mate_cli.tables.queries.sources import read_sources
+from mate_cli.tables.queries.unanswerable import Missing, missing_of
 from mate_cli.tables.queries.wording import noisy
 from mate_cli.tables.table import Table
 
@@ -40,9 +41,10 @@ def write_questions(folder: Path, sources: Sequence[Path], config: QueriesConfig
     """
     tables = read_sources(sources)
     splits = [list(with_measures(split, config.seed)) for split in (tables.train, tables.dev)]
+    numbers, unanswerable = (config.questions, config.dev), (config.unanswerable, 0.0)
     train, dev = (
-        list(islice(records(split, config.seed, config.conversations), number))
-        for split, number in zip(splits, (config.questions, config.dev), strict=True)
+        list(islice(records(split, config.seed, config.conversations, share), number))
+        for split, number, share in zip(splits, numbers, unanswerable, strict=True)
     )
     asked = {record["table"] for record in (*train, *dev)}
     write_json_lines(folder / TRAIN, train)
@@ -53,15 +55,17 @@ def write_questions(folder: Path, sources: Sequence[Path], config: QueriesConfig
     write_json(folder / SOURCES, {"tables": counts, "left_out": left_out, "missing": list(tables.missing)})
 
 
-def records(tables: Sequence[Table], seed: int, conversations: float) -> Iterator[Record]:
+def records(tables: Sequence[Table], seed: int, conversations: float, unanswerable: float = 0.0) -> Iterator[Record]:
     """Yield the questions about tables as records, until none of the tables has more.
 
     Args:
         conversations: share of the questions that belong to a conversation.
+        unanswerable: share of the look-ups and selections that are asked a second time, of the table without the
+            answer; the other questions are the same whatever it is.
     """
     # Numbers of their own: a table's first draw must not decide its turn.
     order = sorted(tables, key=lambda table: Random(f"{seed} turn of {table.id}").random())
-    turns = [_of_table(table, Random(f"{seed} {table.id}"), conversations) for table in order]
+    turns = [_of_table(table, seed, conversations, unanswerable) for table in order]
     while turns:
         continued = []
         for turn in turns:
@@ -71,9 +75,10 @@ def records(tables: Sequence[Table], seed: int, conversations: float) -> Iterato
         turns = continued
 
 
-def _of_table(table: Table, random: Random, conversations: float) -> Iterator[list[Record]]:
+def _of_table(table: Table, seed: int, conversations: float, unanswerable: float) -> Iterator[list[Record]]:
     """Yield new questions and conversations about a table; stop when draws give no new ones."""
-    draw, seen, failures, number = Draw(Sheet(table), random), set[tuple[str, ...]](), 0, 0
+    draw, again = Draw(Sheet(table), Random(f"{seed} {table.id}")), Random(f"{seed} without answer {table.id}")
+    seen, failures, number = set[tuple[str, ...]](), 0, 0
     chance = conversations / (conversations + _MEAN_LENGTH * (1 - conversations))
     weights = weights_for(draw.sheet)
     while failures < _PATIENCE:
@@ -87,7 +92,10 @@ def _of_table(table: Table, random: Random, conversations: float) -> Iterator[li
         if texts not in seen:
             seen.add(texts)
             number += 1
-            yield [_record(draw, question, number, place, len(group) > 1) for place, question in enumerate(group)]
+            made = [_record(draw, question, number, place, len(group) > 1) for place, question in enumerate(group)]
+            if len(group) == 1 and again.random() < unanswerable:
+                made += _without_answer(made[0], missing_of(group[0], draw.sheet, again))
+            yield made
 
 
 def _single(draw: Draw, weights: Sequence[float]) -> Question:
@@ -116,7 +124,16 @@ def _record(draw: Draw, question: Question, number: int, place: int, converses: 
         "table": table.id,
         "conversation": name if converses else "",
         "position": place,
+        "missing": None,
     }
+
+
+def _without_answer(record: Record, missing: Missing | None) -> list[Record]:
+    """Return the record of the same question about the table without ``missing``; nothing if that is None."""
+    if missing is None:
+        return []
+    name, kind = f"{record['id']}-unanswerable", f"{record['kind']} without answer"
+    return [record | {"id": name, "kind": kind, "answer": [], "cells": [], "missing": missing}]
 
 
 def _digits(value: float) -> str:

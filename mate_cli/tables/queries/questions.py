@@ -16,6 +16,7 @@ from mate_cli.tables.queries.order import edge, listed, neighbour
 from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs, Where
 from mate_cli.tables.queries.scales import event, measured, more, most
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
+from mate_cli.tables.queries.unanswerable import LOOK_UP
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
 from mate_cli.tables.queries.words import is_amount, is_location, is_money, is_person, is_time, is_who
 
@@ -26,7 +27,7 @@ def look_up(draw: Draw) -> Question:
     """Ask for a column of one row, named by its subject."""
     _, where, value = draw.row(draw.subject)
     column = draw.column(draw.subject)
-    return draw.asked("look-up", attribute_words(draw, column, value), SqlQuery(column, where))
+    return draw.asked(LOOK_UP, attribute_words(draw, column, value), SqlQuery(column, where))
 
 
 def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
