@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mate_cli.encoding.encode import encode
-from mate_cli.encoding.features import ARRAYS, EncodingOptions, Features, TooLarge
+from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.features import ARRAYS, NO_ANSWER, EncodingOptions, Features, TooLarge
 from mate_cli.encoding.linearize import pieces_per_cell
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
@@ -260,6 +260,17 @@ def test_answer_must_stand_in_one_cell(tokenizer: CellTokenizer) -> None:
 def test_options_out_of_range(values: dict[str, object]) -> None:
     with pytest.raises(UserError):
         EncodingOptions(**values)  # type: ignore[arg-type]
+
+
+def test_a_table_without_the_answer_is_not_one_whose_answer_is_unknown(tokenizer: CellTokenizer) -> None:
+    table = Table("t", (Cell("a"), Cell("b")), ((Cell("x"), Cell("y")),))
+    known = {"cells": ("y",), "none": (), "blind": None}
+    examples = [Example(name, "which", table, answers, operator="NONE") for name, answers in known.items()]
+    examples.append(Example("unknown operator", "which", table, ("y",)))
+    rows = [
+        row_of(e, encoded) for e, encoded in zip(examples, encode(examples, tokenizer, EncodingOptions()), strict=True)
+    ]
+    assert [row["operator"] for row in rows] == [0, NO_ANSWER, 0, -1]
 
 
 def test_int32_arrays_of_one_length(tokenizer: CellTokenizer) -> None:
