@@ -36,6 +36,7 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
         from mate_cli.inference.trust import check_confidence, unanswered
         from mate_cli.reporting.calibration import unanswered_table
         from mate_cli.reporting.evaluation import record_and_show
+        from mate_cli.reporting.model_card import update_card
 
     asked = _asked_run(config, run, console)
     if config.calibrate is not None or config.unanswerable:
@@ -44,11 +45,13 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     label = _label(config, part)
     if config.unanswerable:
         console.print(unanswered_table(label, unanswered(asked, label)))
-        return
-    evaluation = asked.evaluation()
-    record_and_show(asked.folder, label, evaluation, console)
-    if not config.blank_question:
-        _show_trust(config, asked, part, evaluation.predictions, console)
+    else:
+        evaluation = asked.evaluation()
+        record_and_show(asked.folder, label, evaluation, console)
+        if not config.blank_question:
+            _show_trust(config, asked, part, evaluation.predictions, console)
+    with asked.folder.recording():
+        update_card(asked.folder)
 
 
 def _label(config: EvaluateConfig, part: str) -> str:

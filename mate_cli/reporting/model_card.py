@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -19,7 +20,11 @@ from mate_cli.reporting.calibration import calibration_card
 from mate_cli.reporting.templates import render
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.runs.provenance import release
+from mate_cli.system.files import write_text
 from mate_cli.training.export import is_tapas, public_command
+
+_MEASURED = re.compile(r"^## Scores$.*?(?=^## (?:Commands|Limits)$)", re.MULTILINE | re.DOTALL)
+_LABEL = re.compile(r"^\| `([^`]+)` \| \|$", re.MULTILINE)
 
 
 def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) -> str:
@@ -50,10 +55,31 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
         trained=_training_line(folder, environment),
         averaged=[other.path.resolve().name for other in others],
         scores={} if others else _scores(folder),
-        calibration=None if calibration is None or others else calibration_card(calibration),
+        calibration=None if calibration is None or others or export.quantize else calibration_card(calibration),
         commands=_all_commands([folder, *others]),
         limits=[kind.card.limit, *_limits(trained, bool(others))],
     )
+
+
+def update_card(folder: RunFolder) -> None:
+    """Write the scores and the calibration of an export, from its evaluations, into its card.
+
+    A card with other scores, which are of the training, stays as it is, and so does one that ``model_card`` did not
+    write.
+
+    Raises:
+        OSError: the card cannot be read or written.
+    """
+    card, scores = folder.path / "README.md", _scores(folder)
+    if folder.best_model != folder.path or not card.is_file() or not scores:
+        return
+    text, (calibration, _) = card.read_text(encoding="utf-8"), calibration_of(folder)
+    measured = _MEASURED.search(text)
+    if measured is None or not {*_LABEL.findall(measured[0])} <= scores.keys():
+        return
+    shown = None if calibration is None else calibration_card(calibration)
+    section = render("model_card_scores.md", scores=scores, calibration=shown)
+    write_text(card, text[: measured.start()] + section + text[measured.end() :])
 
 
 def _source(folder: RunFolder) -> str | None:

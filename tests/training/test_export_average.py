@@ -16,6 +16,7 @@ from mate_cli.commands import export
 from mate_cli.config.commands import ExportConfig
 from mate_cli.inference.calibration import fit_calibration
 from mate_cli.metrics.confidence import Confidence
+from mate_cli.reporting.model_card import update_card
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from tests.training.exports import FILES, exported
@@ -66,11 +67,7 @@ def test_an_export_counts_as_the_run_that_it_is_of(seeds: list[RunFolder], tmp_p
 def test_scores_and_calibration_of_one_training_are_not_those_of_the_mean(
     seeds: list[RunFolder], tmp_path: Path
 ) -> None:
-    said = [Confidence(0.5 + 0.005 * number, 1, "NONE", 1.0) for number in range(100)]
-    right = [number % 2 == 0 or number > 50 for number in range(100)]
-    fit_calibration(seeds[0], said, right, [f"t{number % 20}" for number in range(100)], 0.9, "dev").write(
-        seeds[0].calibration_file
-    )
+    calibrate(seeds[0])
     assert "## Probabilities" in (exported(seeds[0], tmp_path / "one") / "README.md").read_text(encoding="utf-8")
     card = (averaged(seeds, tmp_path / "to") / "README.md").read_text(encoding="utf-8")
     assert "the mean of those of 3 trainings" in card
@@ -78,6 +75,53 @@ def test_scores_and_calibration_of_one_training_are_not_those_of_the_mean(
     assert not re.search("hits@1|## Probabilities", card)
     assert "one seed" not in card
     assert card.count("mate train task=sample") == 1, "the three have one command"
+
+
+def test_evaluations_of_the_mean_are_written_into_its_card(seeds: list[RunFolder], tmp_path: Path) -> None:
+    to = RunFolder(averaged(seeds, tmp_path / "to"))
+    card = to.path / "README.md"
+    before = card.read_text(encoding="utf-8")
+    assert "writes its own here" in before
+    update_card(to)
+    assert card.read_text(encoding="utf-8") == before, "nothing was measured"
+    to.write_metrics("dev", {"questions": 8, "model": {"all": {"hits@1": 0.25, "by_kind": {"x": 1.0}}}})
+    update_card(to)
+    calibrate(to)
+    to.write_metrics("test", {"questions": 9, "model": {"all": {"hits@1": 0.5}}})
+    update_card(to)
+    after = card.read_text(encoding="utf-8")
+    sections = re.split(r"^## (.*)$\n", after, flags=re.MULTILINE)
+    told = dict(zip(sections[1::2], sections[2::2], strict=True))
+    assert list(told) == ["Use", "Data", "Settings", "Scores", "Probabilities", "Commands", "Limits"]
+    assert told["Scores"].split("\n\n")[1:] == [
+        "| `dev` | |\n|---|---|\n| questions | 8 |\n| model all hits@1 | 0.2500 |",
+        "| `test` | |\n|---|---|\n| questions | 9 |\n| model all hits@1 | 0.5000 |",
+        "",
+    ]
+    start, end = before.index("## Scores"), before.index("## Commands")
+    assert after.startswith(before[:start])
+    assert after.endswith("\n\n" + before[end:])
+    update_card(to)
+    assert card.read_text(encoding="utf-8") == after
+
+
+def test_a_card_with_scores_of_the_training_or_of_another_hand_stays(selector: RunFolder, tmp_path: Path) -> None:
+    run = RunFolder(Path(shutil.copytree(selector.path, tmp_path / "run")))
+    run.write_metrics("dev", {"questions": 8, "model": {"hits@1": 0.25}})
+    to = RunFolder(exported(run, tmp_path / "to"))
+    card = to.path / "README.md"
+    to.write_metrics("test", {"questions": 9, "model": {"hits@1": 0.5}})
+    for text in (card.read_text(encoding="utf-8"), "# Mine\n\n## Results\n\nGood.\n"):
+        card.write_text(text, encoding="utf-8")
+        update_card(to)
+        assert card.read_text(encoding="utf-8") == text
+
+
+def calibrate(run: RunFolder) -> None:
+    said = [Confidence(0.5 + 0.005 * number, 1, "NONE", 1.0) for number in range(100)]
+    right = [number % 2 == 0 or number > 50 for number in range(100)]
+    calibration = fit_calibration(run, said, right, [f"t{number % 20}" for number in range(100)], 0.9, "dev")
+    calibration.write(run.calibration_file)
 
 
 def test_other_models_have_no_mean(selector: RunFolder, bert: Path, tmp_path: Path) -> None:
