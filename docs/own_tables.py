@@ -3,6 +3,8 @@
 Tables, questions and statements were written by hand, before any model had read them. An answer is right if it is the
 text, or the number, of the file; where a table does not have the answer, only no answer is right. The questions of
 extremes.csv, about both ends of a column, came later: after two of them had shown weights 0.4.0 to be weak there.
+Those of unanswerable.csv, whose answers the tables do not have, came after the training of weights 0.7.0, before any
+model was asked them; they are asked with the threshold of the calibration.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
@@ -53,13 +55,17 @@ def main(words: Sequence[str]) -> None:
         [_ask(run, row["question"], row["answer"], row) for row in _rows(file)]
         for file in ("questions.csv", "extremes.csv")
     )
+    threshold = None if run.calibration is None else run.calibration.threshold
+    silent = [_ask(run, row["question"], row["answer"], row, threshold) for row in _rows("unanswerable.csv")]
     if words:
         print(score_line(answered, "tables of another kind"))
         print(score_line(extremes, "extremes on these tables"))
+        if threshold is not None:
+            print(score_line(silent, "questions without an answer, with the threshold of the calibration"))
         return
-    threshold = None if run.calibration is None else run.calibration.threshold
     text = report(answered, "questions", released_model(), threshold)
     text += "\n#" + report(extremes, "questions about extremes", released_model(), threshold)
+    text += "\n#" + report(silent, "questions without an answer", released_model(), threshold)
     judge = load_run(statements=True, hardware=hardware)
     judged = [_ask(judge, row["statement"], row["verdict"], row) for row in _rows("statements.csv")]
     text += "\n#" + report(judged, "statements", released_model())
@@ -71,8 +77,8 @@ def _rows(file: str) -> list[dict[str, str]]:
         return list(csv.DictReader(rows))
 
 
-def _ask(run: LoadedRun, question: str, right: str, row: dict[str, str]) -> Answered:
-    record = run.answer(question, read_table(FOLDER / "tables" / row["table"]))
+def _ask(run: LoadedRun, question: str, right: str, row: dict[str, str], threshold: float | None = None) -> Answered:
+    record = run.answer(question, read_table(FOLDER / "tables" / row["table"]), threshold=threshold)
     answer = ", ".join(map(str, record["answer"])) if isinstance(record["answer"], list) else str(record["answer"])
     return Answered(row["kind"], question, row["table"], right, answer, answer_probability(record) or 0.0)
 
@@ -92,6 +98,11 @@ def coverage(answered: Sequence[Answered]) -> float:
         right += one.is_right
         best = number if right >= WANTED * number else best
     return best / len(answered)
+
+
+def surest_answers(answered: Sequence[Answered], what: str) -> str:
+    """Return a sentence about the answers that can be trusted."""
+    return f" Of its surest answers, for up to {coverage(answered):.0%} of the {what}, {WANTED:.0%} are right."
 
 
 def above_threshold(answered: Sequence[Answered], threshold: float) -> str:
@@ -136,8 +147,8 @@ def report(answered: Sequence[Answered], what: str, name: str, threshold: float 
     ]
     return (
         f"# {len(answered)} {what} on {len({a.table for a in answered})} tables of our own\n\n"
-        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%. Of its surest "
-        f"answers, for up to {coverage(answered):.0%} of the {what}, {WANTED:.0%} are right."
+        f"Model: {name}. Written by `make own-tables`; the intervals are Wilson's, of 95%."
+        + (surest_answers(answered, what) if any(a.right for a in answered) else "")
         + ("" if threshold is None else above_threshold(answered, threshold))
         + "\n\n"
         + tabulate(scores, ("kind", what, "right", "share"), tablefmt="github")
