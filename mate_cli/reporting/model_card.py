@@ -64,7 +64,7 @@ def model_card(folder: RunFolder, trained: TrainConfig, export: ExportConfig) ->
 def update_card(folder: RunFolder) -> None:
     """Write the scores and the calibration of an export, from its evaluations, into its card.
 
-    A card with other scores, which are of the training, stays as it is, and so does one that ``model_card`` did not
+    A card with other scores, which are of the training, stays as it is, and so does a text that ``model_card`` did not
     write.
 
     Raises:
@@ -73,7 +73,7 @@ def update_card(folder: RunFolder) -> None:
     card, scores = folder.path / "README.md", _scores(folder)
     if folder.best_model != folder.path or not card.is_file() or not scores:
         return
-    text, (calibration, _) = card.read_text(encoding="utf-8"), calibration_of(folder)
+    text, (calibration, _) = card.read_bytes().decode(errors="replace"), calibration_of(folder)
     measured = _MEASURED.search(text)
     if measured is None or not {*_LABEL.findall(measured[0])} <= scores.keys():
         return
