@@ -70,7 +70,7 @@ def _number(cell: str) -> PublishedValue | None:
 def test_the_numbers_are_the_papers(name: str) -> None:
     file = reproduce_folder() / f"{name}.yaml"
     experiment = read_experiment(file)
-    assert set(ROWS[name]) == set(experiment.rows)
+    assert set(ROWS[name]) == {row for row, of_row in experiment.rows.items() if of_row.paper}  # others are ours alone
     found = printed(file)
     for row, first in ROWS[name].items():
         theirs = found[first]
