@@ -56,16 +56,18 @@ def main(words: Sequence[str]) -> None:
         for file in ("questions.csv", "extremes.csv")
     )
     threshold = None if run.calibration is None else run.calibration.threshold
-    silent = [_ask(run, row["question"], row["answer"], row, threshold) for row in _rows("unanswerable.csv")]
+    unanswerable = [] if threshold is None else _rows("unanswerable.csv")
+    silent = [_ask(run, row["question"], row["answer"], row, threshold) for row in unanswerable]
     if words:
         print(score_line(answered, "tables of another kind"))
         print(score_line(extremes, "extremes on these tables"))
-        if threshold is not None:
+        if silent:
             print(score_line(silent, "questions without an answer, with the threshold of the calibration"))
         return
     text = report(answered, "questions", released_model(), threshold)
     text += "\n#" + report(extremes, "questions about extremes", released_model(), threshold)
-    text += "\n#" + report(silent, "questions without an answer", released_model(), threshold)
+    if silent:
+        text += "\n#" + report(silent, "questions without an answer", released_model(), threshold)
     judge = load_run(statements=True, hardware=hardware)
     judged = [_ask(judge, row["statement"], row["verdict"], row) for row in _rows("statements.csv")]
     text += "\n#" + report(judged, "statements", released_model())

@@ -151,7 +151,8 @@ class QueriesConfig:
     conversations: float = key(0.4, "share of the questions that belong to a conversation", low=0, high=1)
     unanswerable: float = key(
         0.4,
-        "share of train's look-ups and selections that are asked again, of the table without the answer",
+        "share of train's look-ups and selections outside of conversations that are asked again, of the table without "
+        "the answer",
         low=0,
         high=1,
     )

@@ -70,13 +70,14 @@ def update_card(folder: RunFolder) -> None:
     Raises:
         OSError: the card cannot be read or written.
     """
-    card, scores = folder.path / "README.md", _scores(folder)
-    if folder.best_model != folder.path or not card.is_file() or not scores:
+    card = folder.path / "README.md"
+    if folder.best_model != folder.path or not card.is_file():
         return
-    text, (calibration, _) = card.read_bytes().decode(errors="replace"), calibration_of(folder)
+    text, scores = card.read_bytes().decode(errors="replace"), _scores(folder)
     measured = _MEASURED.search(text)
-    if measured is None or not {*_LABEL.findall(measured[0])} <= scores.keys():
+    if not scores or measured is None or not {*_LABEL.findall(measured[0])} <= scores.keys():
         return
+    calibration, _ = calibration_of(folder)
     shown = None if calibration is None else calibration_card(calibration)
     section = render("model_card_scores.md", scores=scores, calibration=shown)
     write_text(card, text[: measured.start()] + section + text[measured.end() :])

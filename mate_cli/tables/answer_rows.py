@@ -27,5 +27,5 @@ def without_answer(example: Example) -> Example | None:
         return None
     place = {row: number for number, row in enumerate(kept)}
     previous: tuple[Coordinate, ...] = tuple((place[row], column) for row, column in example.previous if row in place)
-    shorter = replace(table, rows=tuple(table.rows[row] for row in kept))
+    shorter = table.selected(kept, range(table.num_columns))
     return replace(example, table=shorter, answers=(), candidates=(), traced=(), value=None, previous=previous)

@@ -91,9 +91,7 @@ def _arranged(example: Example, perturbation: Perturbation, donors: Mapping[int,
     before = list(order)
     while len(order) > 1 and order == before:
         generator.shuffle(order)
-    header = tuple(table.header[column] for column in columns)
-    body = tuple(tuple(table.rows[row][column] for column in columns) for row in rows)
-    return Arrangement(replace(table, header=header, rows=body), tuple(rows), tuple(columns), example.passages)
+    return Arrangement(table.selected(rows, columns), tuple(rows), tuple(columns), example.passages)
 
 
 def _with_distractors(

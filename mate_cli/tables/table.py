@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 Coordinate = tuple[int, int]
 """A body cell as (row, column), both from 0; the header is not a row."""
@@ -44,6 +44,13 @@ class Table:
     @property
     def num_columns(self) -> int:
         return len(self.header)
+
+    def selected(self, rows: Sequence[int], columns: Sequence[int]) -> Table:
+        """Return the table of these rows and columns, in this order; its id and title stay."""
+        header, *body = (
+            tuple(row[column] for column in columns) for row in (self.header, *(self.rows[number] for number in rows))
+        )
+        return replace(self, header=header, rows=tuple(body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ class TableQA(Task):
         grid = batch_grid(batch)
         selection, has_cells = selection_loss(logits, grid, batch.is_candidate)
         has_none = batch.operator == NO_ANSWER
-        selection = torch.where(has_none, refusal_losses(logits, batch), selection)
+        probability = cell_probabilities(logits, batch)
+        selection = torch.where(has_none, refusal_losses(logits, probability, batch), selection)
         if self.contrast:
             selection = selection + self.contrast * contrast_losses(logits, grid, batch.is_candidate)
         if self.weak is None:
@@ -105,7 +106,6 @@ class TableQA(Task):
         label = torch.where(has_none, OPERATORS.index(NONE), batch.operator)
         is_known = (label >= 0) & (label < self.operators)
         computes = self.weak.computes(logits.operators, batch.answer_value, has_cells) & ~is_known
-        probability = cell_probabilities(logits, batch)
         value = torch.where(computes[batch.cell_document], batch.cell_value, 0.0)  # the rest is not computed
         expected = expected_result(logits.operators, probability, value, batch.cell_document)
         weak = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
@@ -198,10 +198,13 @@ def contrast_losses(logits: TableLogits, grid: Grid, is_candidate: Tensor) -> Te
     return _mean_by_document(-log_p, in_column, grid)
 
 
-def refusal_losses(logits: TableLogits, batch: Batch) -> Tensor:
-    """-log(1 - p) of the likeliest cell, ``[documents]``: what a question that the table does not answer teaches."""
-    probability = cell_probabilities(logits, batch).detach()
-    surest = first_best_by_group(probability, batch.cell_document, len(batch.first))
+def refusal_losses(logits: TableLogits, probability: Tensor, batch: Batch) -> Tensor:
+    """-log(1 - p) of the likeliest cell, ``[documents]``: what a question that the table does not answer teaches.
+
+    Args:
+        probability: of each cell, ``cell_probabilities``; it says which cell is meant, the loss is that of its logit.
+    """
+    surest = first_best_by_group(probability.detach(), batch.cell_document, len(batch.first))
     return torch.where(surest >= 0, F.softplus(logits.places)[surest.clamp(min=0)], 0.0)
 
 

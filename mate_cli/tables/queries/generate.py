@@ -41,11 +41,9 @@ def write_questions(folder: Path, sources: Sequence[Path], config: QueriesConfig
     """
     tables = read_sources(sources)
     splits = [list(with_measures(split, config.seed)) for split in (tables.train, tables.dev)]
-    numbers, unanswerable = (config.questions, config.dev), (config.unanswerable, 0.0)
-    train, dev = (
-        list(islice(records(split, config.seed, config.conversations, share), number))
-        for split, number, share in zip(splits, numbers, unanswerable, strict=True)
-    )
+    of_train = records(splits[0], config.seed, config.conversations, config.unanswerable)
+    of_dev = records(splits[1], config.seed, config.conversations)
+    train, dev = list(islice(of_train, config.questions)), list(islice(of_dev, config.dev))
     asked = {record["table"] for record in (*train, *dev)}
     write_json_lines(folder / TRAIN, train)
     write_json_lines(folder / DEV, dev)
@@ -60,8 +58,8 @@ def records(tables: Sequence[Table], seed: int, conversations: float, unanswerab
 
     Args:
         conversations: share of the questions that belong to a conversation.
-        unanswerable: share of the look-ups and selections that are asked a second time, of the table without the
-            answer; the other questions are the same whatever it is.
+        unanswerable: share of the look-ups and selections outside of conversations that are asked a second time, of
+            the table without the answer; the other questions are the same whatever it is.
     """
     # Numbers of their own: a table's first draw must not decide its turn.
     order = sorted(tables, key=lambda table: Random(f"{seed} turn of {table.id}").random())
@@ -94,7 +92,8 @@ def _of_table(table: Table, seed: int, conversations: float, unanswerable: float
             number += 1
             made = [_record(draw, question, number, place, len(group) > 1) for place, question in enumerate(group)]
             if len(group) == 1 and again.random() < unanswerable:
-                made += _without_answer(made[0], missing_of(group[0], draw.sheet, again))
+                missing = missing_of(group[0], draw.sheet, again)
+                made += [] if missing is None else [_without_answer(made[0], missing)]
             yield made
 
 
@@ -128,12 +127,10 @@ def _record(draw: Draw, question: Question, number: int, place: int, converses: 
     }
 
 
-def _without_answer(record: Record, missing: Missing | None) -> list[Record]:
-    """Return the record of the same question about the table without ``missing``; nothing if that is None."""
-    if missing is None:
-        return []
+def _without_answer(record: Record, missing: Missing) -> Record:
+    """Return the record of the same question about the table without ``missing``."""
     name, kind = f"{record['id']}-unanswerable", f"{record['kind']} without answer"
-    return [record | {"id": name, "kind": kind, "answer": [], "cells": [], "missing": missing}]
+    return record | {"id": name, "kind": kind, "answer": [], "cells": [], "missing": missing}
 
 
 def _digits(value: float) -> str:

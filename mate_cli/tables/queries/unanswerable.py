@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 from typing import TypedDict
 
@@ -37,10 +36,7 @@ def missing_of(question: Question, sheet: Sheet, random: Random) -> Missing | No
 
 def table_without(table: Table, missing: Missing) -> Table:
     """Return a table without some rows and columns; its id stays."""
-    kept = _others(table.num_columns, missing["columns"])
-    rows = [table.rows[row] for row in _others(table.num_rows, missing["rows"])]
-    header, *body = (tuple(row[column] for column in kept) for row in (table.header, *rows))
-    return replace(table, header=header, rows=tuple(body))
+    return table.selected(_others(table.num_rows, missing["rows"]), _others(table.num_columns, missing["columns"]))
 
 
 def _others(number: int, left_out: Sequence[int]) -> list[int]:
