@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mate_cli.metrics.statistics import spread
+from mate_cli.runs.learning_curves import Curve, learning_curves
 from mate_cli.runs.records import RunRecord
 
 _MOST_POINTS = 200  # of a curve; neighbours are averaged beyond that
 _KINDS = ("model", "ablation", "backbone", "schedule")
-
-Curve = list[tuple[float, float]]
-"""Pairs of a step and a value."""
 
 
 def score_picture(runs: Iterable[RunRecord]) -> bytes | None:
@@ -49,34 +45,11 @@ def curve_picture(run: RunRecord) -> bytes | None:
     return _drawn((6, 0.6 + 1.4 * len(curves)), lambda figure: _panels(figure, curves))
 
 
-def learning_curves(file: Path) -> dict[str, Curve]:
-    """The loss and the dev scores that training logged; a line that a kill cut off is skipped."""
-    curves: dict[str, Curve] = {}
-    try:
-        lines = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
-    except (OSError, ValueError):
-        return curves
-    for line in lines:
-        for name, text in line.items():
-            if name is not None and (name == "loss" or name.startswith("dev_")):
-                curves.setdefault(name, []).extend(_point(line.get("step"), text))
-    return curves
-
-
 def averaged(curve: Curve, most: int = _MOST_POINTS) -> Curve:
     """A curve of at most ``most`` points, each the mean of equally many neighbours."""
     size = math.ceil(len(curve) / most) if curve else 1
     parts = (curve[start : start + size] for start in range(0, len(curve), size))
     return [(sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part)) for part in parts]
-
-
-def _point(step: str | None, value: str | None) -> Iterator[tuple[float, float]]:
-    try:
-        point = float(step or ""), float(value or "")
-    except ValueError:
-        return
-    if all(map(math.isfinite, point)):
-        yield point
 
 
 def _score_lines(axes: Axes, scores: Mapping[str, Sequence[float]], measure: str) -> None:

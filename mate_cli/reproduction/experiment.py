@@ -84,6 +84,9 @@ class FlowOf:
 
 Source = Trainings | Stages | DataOf | Measured | FlowOf
 
+HELD_OUT = "held_out"
+"""The place of the best score on the part of train that a training holds out."""
+
 
 @dataclass(frozen=True)
 class PublishedValue:
@@ -95,7 +98,8 @@ class PublishedValue:
 class TableColumn:
     """
     Attributes:
-        metric: place of the value in the source's result; that of trained sources begins with the split.
+        metric: place of the value in the source's result; that of trained sources begins with the split, or is
+            ``HELD_OUT``.
         median_run_of: take the seed with the median of this column; None for the median of all seeds.
     """
 

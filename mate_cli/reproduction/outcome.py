@@ -11,6 +11,7 @@ from mate_cli.bench.findings import curves, exponents, point_of
 from mate_cli.metrics.comparisons import Contrast, contrast, holm
 from mate_cli.metrics.statistics import Spread, median_run, rank_correlation, spread
 from mate_cli.reproduction.experiment import (
+    HELD_OUT,
     Experiment,
     FlowOf,
     Measured,
@@ -184,6 +185,8 @@ def _value(experiment: Experiment, row: Row, column: TableColumn, seed: int, led
 def _readable(source: Source, result: Mapping[str, Any], step: Step, ledger: Ledger) -> Mapping[str, Any]:
     """Return a result in a form in which every number has a name."""
     match source:
+        case Trainings() if isinstance(step, Training) and (run := ledger.done(step)) is not None:
+            return {**result, HELD_OUT: run.held_out_score}
         case Measured():
             return bench_numbers(result)
         case FlowOf():

@@ -16,7 +16,17 @@ from mate_cli.config.rules import unknown_name
 from mate_cli.reporting.grid import terminal_table
 from mate_cli.reporting.runs import count, duration
 from mate_cli.reproduction.estimate import Estimate, estimate
-from mate_cli.reproduction.experiment import DataOf, Experiment, FlowOf, Measured, Row, Source, Stages, Trainings
+from mate_cli.reproduction.experiment import (
+    HELD_OUT,
+    DataOf,
+    Experiment,
+    FlowOf,
+    Measured,
+    Row,
+    Source,
+    Stages,
+    Trainings,
+)
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.price import SHARE_OF_PEAK
 from mate_cli.reproduction.steps import Answering, Counting, Flowing, Measuring, Scoring, Step, Training
@@ -71,13 +81,13 @@ def steps_of(source: Source, metric: str, seed: int, config: ReproduceConfig) ->
     """Return the steps whose results make up a source, for one seed.
 
     Args:
-        metric: place of the value in the result; that of a trained source begins with the split.
+        metric: place of the value in the result; that of a trained source begins with the split, or is ``held_out``.
     """
     split = metric.partition(".")[0] or _ENDS_TRAINING
     match source:
         case Trainings():
             run = trained(source, seed, config)
-            return [run] if split == _ENDS_TRAINING else [Scoring(run, split)]
+            return [run] if split in (_ENDS_TRAINING, HELD_OUT) else [Scoring(run, split)]
         case Stages(selector, reader):
             return [Answering(trained(selector, seed, config), trained(reader, seed, config), split)]
         case DataOf(task):

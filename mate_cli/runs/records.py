@@ -18,6 +18,7 @@ import yaml
 
 from mate_cli.runs.find import run_folders
 from mate_cli.runs.identity import Identity, config_hash, recorded_identity
+from mate_cli.runs.learning_curves import learning_curves
 from mate_cli.runs.provenance import code_version
 from mate_cli.system.errors import UserError
 from mate_cli.system.stopping import has_ended
@@ -106,6 +107,14 @@ class RunRecord:
             parents.append(str(origin["run"]))
             origin = origin.get("origin", {})
         return tuple(parents)
+
+    @property
+    def held_out_score(self) -> float | None:
+        """The best validation score; None unless the schedule holds out a part of train to validate on."""
+        if not self.config["task"]["schedules"][self.schedule].get("held_out"):
+            return None
+        curves = learning_curves(self.path / "metrics.csv")
+        return max((y for name, curve in curves.items() if name.startswith("dev_") for _, y in curve), default=None)
 
     @cached_property
     def identity(self) -> Identity:

@@ -13,7 +13,8 @@ import pytest
 
 from mate_cli.cli.main import main
 from mate_cli.config.plain import to_plain
-from mate_cli.reporting.run_figures import averaged, learning_curves, score_picture
+from mate_cli.reporting.run_figures import averaged, score_picture
+from mate_cli.runs.learning_curves import learning_curves
 from mate_cli.runs.records import read_runs
 from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run

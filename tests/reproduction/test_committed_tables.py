@@ -28,11 +28,14 @@ def test_every_table_comes_out_again_byte_for_byte(tmp_path: Path, monkeypatch: 
     assert "README.md" not in again
 
 
-def test_the_table_of_the_released_model_comes_out_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["released", "dose"])
+def test_the_tables_of_the_chains_come_out_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ("schedule=released", "backbone=minilm", "words=hardware.precision=bf16-mixed", "dry_run=true")
-    assert main(["reproduce", "what=released", *words, f"paths.runs={RESULTS / 'runs'}", "to=again"]) == 0
-    for file in (RESULTS / "learning" / "released").iterdir():
+    assert main(["reproduce", f"what={name}", *words, f"paths.runs={RESULTS / 'runs'}", "to=again"]) == 0
+    files = list((RESULTS / "learning" / name).iterdir())
+    assert len(files) == 3
+    for file in files:
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
 
 

@@ -49,3 +49,17 @@ def test_an_old_run_folder_is_read_recorded_and_resumed(
 
 def test_the_hash_of_an_old_record_stays(old: dict[str, Any], new: dict[str, Any], tmp_path: Path) -> None:
     assert read_run(tmp_path).config_hash == config_hash(old) != config_hash(new)
+
+
+@pytest.mark.parametrize(("share", "score"), [(0.05, 0.5), (0.0, None)])
+def test_the_best_validation_counts_only_on_a_held_out_part(share: float, score: float | None, tmp_path: Path) -> None:
+    config = to_plain(train_config("task=wtq", "backbone=tiny", "schedule=evening"))
+    config["task"]["schedules"]["evening"]["held_out"] = share
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    (tmp_path / "metrics.csv").write_text("dev_accuracy,loss,step\n,9.0,1\n0.25,,1\n0.5,,2\n0.375,,3\n")
+    assert read_run(tmp_path).held_out_score == score
+
+
+def test_a_run_that_was_never_validated_has_no_held_out_score(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(to_plain(train_config("task=wtq", "schedule=evening"))))
+    assert read_run(tmp_path).held_out_score is None
