@@ -108,7 +108,7 @@ class RunRecord:
             origin = origin.get("origin", {})
         return tuple(parents)
 
-    @property
+    @cached_property
     def held_out_score(self) -> float | None:
         """The best validation score; None unless the schedule holds out a part of train to validate on."""
         if not self.config["task"]["schedules"][self.schedule].get("held_out"):
