@@ -76,22 +76,24 @@ class Contrast:
         ours: difference of the means over seeds, with its 95% interval (NaN where the seeds tell no spread). The
             percentile bootstrap is too narrow for few seeds: with three it reaches from the smallest to the largest,
             which covers the median in 75% of cases.
-        theirs: the difference of the paper's values.
+        theirs: the difference of the paper's values; None if a row has none.
         runs: number of runs of each row.
         p: two-sided probability of such a difference if there were none (NaN as above).
     """
 
     ours: Interval
-    theirs: float
+    theirs: float | None
     runs: tuple[int, int]
     p: float
 
     @property
-    def verdict(self) -> str:
-        """The interval against the paper's difference.
+    def verdict(self) -> str | None:
+        """The interval against the paper's difference; None if there is none.
 
         ``differs`` without it, ``agrees`` with it and surely not 0, else ``open``.
         """
+        if self.theirs is None:
+            return None
         if math.isnan(self.p):
             return "open"
         if not self.ours.low <= self.theirs <= self.ours.high:
@@ -99,7 +101,7 @@ class Contrast:
         return "agrees" if self.p < 1 - LEVEL else "open"
 
 
-def contrast(first: Sequence[float], second: Sequence[float], theirs: float) -> Contrast | None:
+def contrast(first: Sequence[float], second: Sequence[float], theirs: float | None) -> Contrast | None:
     """Compare the runs of two rows by ``seeds_difference``; None if a row has no run."""
     if not first or not second:
         return None

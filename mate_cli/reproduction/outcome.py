@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 from mate_cli.bench.findings import curves, exponents, point_of
@@ -78,7 +79,8 @@ class Agreement:
     Attributes:
         rows: number of rows that both have.
         rank_correlation: Spearman's over these rows; None if it is undefined.
-        contrasts: the reference row minus each other row, their probabilities corrected for their number.
+        contrasts: the reference row minus each other row, their probabilities corrected for their number; without the
+            rows that have neither a published value nor, for a lack of seeds, an interval.
     """
 
     rows: int
@@ -115,14 +117,16 @@ class Outcome:
 
     def _contrasts(self, cells: Mapping[str, Comparison]) -> Iterator[tuple[str, Contrast]]:
         reference = cells.get(str(self.experiment.reference))
-        if reference is None or reference.published is None:
+        if reference is None:
             return
         for name, cell in cells.items():
-            if cell is not reference and cell.published is not None:
-                published = reference.published.value - cell.published.value
-                difference = contrast([*reference.by_seed.values()], [*cell.by_seed.values()], published)
-                if difference is not None:
-                    yield name, difference
+            published, theirs = cell.published, None
+            if reference.published is not None and published is not None:
+                theirs = reference.published.value - published.value
+            difference = contrast([*reference.by_seed.values()], [*cell.by_seed.values()], theirs)
+            if cell is reference or difference is None or (theirs is None and isnan(difference.p)):
+                continue
+            yield name, difference
 
 
 def outcome(experiment: Experiment, ledger: Ledger) -> Outcome:

@@ -209,7 +209,8 @@ def _agreement_rows(outcome: Outcome) -> Iterator[list[str]]:
             interval = _NOTHING if math.isnan(ours.low) else f"{ours.low:+.{decimals}f} to {ours.high:+.{decimals}f}"
             means = (_signed(mean, decimals) for mean in (contrast.theirs, ours.mean))
             chance = _NOTHING if math.isnan(contrast.p) else chance_text(contrast.p)
-            yield [column, row, *means, interval, " + ".join(map(str, contrast.runs)), chance, contrast.verdict]
+            runs, verdict = " + ".join(map(str, contrast.runs)), contrast.verdict or _NOTHING
+            yield [column, row, *means, interval, runs, chance, verdict]
 
 
 def _title(experiment: Experiment) -> str:

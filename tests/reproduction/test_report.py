@@ -76,6 +76,34 @@ def test_whether_the_rows_come_in_the_papers_order(two_rows: Outcome) -> None:
     assert "HYBRIDER" not in own.contrasts
 
 
+def test_a_row_without_a_published_value_is_compared_with_the_reference(two_rows: Outcome) -> None:
+    """75 and 75 against 50 and 60: a mean difference of 20, without a verdict on the paper's."""
+    tapas = next(entry for entry in two_rows.rows if entry.row.name == "TAPAS")
+    unpublished = replace(tapas, cells={name: replace(cell, published=None) for name, cell in tapas.cells.items()})
+    rows = tuple(unpublished if entry is tapas else entry for entry in two_rows.rows)
+    found = replace(two_rows, rows=rows).agreement["Hits@1"]
+    assert found.rows == 2
+    difference = found.contrasts["TAPAS"]
+    assert (difference.ours.mean, difference.theirs, difference.verdict) == (pytest.approx(20), None, None)
+    assert difference.p == two_rows.agreement["Hits@1"].contrasts["TAPAS"].p
+    text = outcome_markdown(replace(two_rows, rows=rows), "", [])
+    assert "| Hits@1 | TAPAS | – | +20.0 |" in text
+
+
+def test_a_row_without_a_published_value_or_a_spread_is_not_compared(two_rows: Outcome) -> None:
+    single = tuple(
+        replace(
+            entry,
+            cells={
+                name: replace(cell, published=None, by_seed=dict([*cell.by_seed.items()][:1]))
+                for name, cell in entry.cells.items()
+            },
+        )
+        for entry in two_rows.rows
+    )
+    assert not replace(two_rows, rows=single).agreement["Hits@1"].contrasts
+
+
 def test_markdown_latex_and_csv_tell_the_same(two_rows: Outcome) -> None:
     caption = "50% & more_of_it"
     head, *rows = outcome_grid(two_rows)
