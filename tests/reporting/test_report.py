@@ -14,7 +14,6 @@ import pytest
 from mate_cli.cli.main import main
 from mate_cli.config.plain import to_plain
 from mate_cli.reporting.run_figures import averaged, score_picture
-from mate_cli.runs.learning_curves import learning_curves
 from mate_cli.runs.records import read_runs
 from tests.config.test_config import train_config
 from tests.reporting.run_folders import hits, write_run
@@ -176,12 +175,6 @@ def test_a_page_that_cannot_be_written(runs: Path, tmp_path: Path, capsys: pytes
     (tmp_path / "file").touch()
     assert main(["report", f"paths.runs={runs}", f"to={tmp_path / 'file' / 'x.html'}"]) == 2
     assert f"{tmp_path / 'file'} is a file, not a folder" in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_curves_are_read_as_far_as_they_are_whole(runs: Path) -> None:
-    found = learning_curves(runs / "sample" / "a" / "metrics.csv")
-    assert found == {"loss": [(0.0, 4.5), (1.0, 2.5)], "dev_hits@1": [(1.0, 0.5)]}
-    assert learning_curves(runs / "nowhere.csv") == {}
 
 
 def test_many_points_are_averaged() -> None:
