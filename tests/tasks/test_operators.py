@@ -124,6 +124,8 @@ def test_a_known_operator_is_learnt_with_the_cells_and_not_from_the_result() -> 
     st.lists(st.floats(-1e6, 1e6) | st.floats(width=32, allow_nan=False), min_size=1, max_size=4), st.floats(-30, 30)
 )
 @example([1e3, 1e21], 0.0)
+@example([1.5e29], -7.0)
+@example([1e38], -23.0)
 def test_the_gradient_of_a_difference_is_finite(numbers: list[float], logit: float) -> None:
     """Also where all cells are equal, and where none or one has any probability."""
     scores = torch.full((len(numbers),), logit, requires_grad=True)
