@@ -18,6 +18,7 @@ from rich.console import Console
 from mate_cli.analysis.outcomes import with_answers
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.encoding.source import PerturbedSource, SplitSource
 from mate_cli.inference.evaluate import predict_split
 from mate_cli.kinds.kind import QuestionAnswering
@@ -109,7 +110,7 @@ class JudgedRun:
         options = encoding_options(self.config, self.task, read_config(self.folder.best_model))
         source, vocabulary = self._source(base), self.folder.best_model
         rows = open_split(source, vocabulary, options, self.config.paths, self.console).dataset
-        return dict(zip(rows["id"], map(int, rows["length"]), strict=True))
+        return dict(zip(map(str, row_field(rows, "id")), row_field(rows, "length").tolist(), strict=True))
 
     def is_right(self, example: Example, prediction: Any) -> bool:
         """Judge a prediction by the official measure of the task."""

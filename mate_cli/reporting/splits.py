@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table as RichTable
 
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.metrics.cell_selection import SUBSETS
 from mate_cli.reporting.grid import terminal_table
 from mate_cli.tables.reading import question_id
@@ -139,9 +140,9 @@ def answer_coverage(rows: Any, answered: int) -> dict[int, float]:
     """
     if not answered:
         return {}
-    lengths = np.asarray(rows["span_last"]) - np.asarray(rows["span_first"]) + 1
-    has_span = np.asarray(rows["span_first"]) >= 0
-    questions = np.array([question_id(str(name)) for name in rows["id"]], dtype=object)
+    first, last = row_field(rows, "span_first"), row_field(rows, "span_last")
+    lengths, has_span = last - first + 1, first >= 0
+    questions = np.array([question_id(str(name)) for name in row_field(rows, "id")], dtype=object)
     return {n: len(set(questions[has_span & (lengths <= n)])) / answered for n in SPAN_LENGTHS}
 
 

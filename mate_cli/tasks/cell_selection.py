@@ -17,6 +17,7 @@ from torch import Tensor
 from mate_cli.config.choices import one_for_each
 from mate_cli.config.task import OBJECTIVES, Objective
 from mate_cli.encoding.batch import Batch
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.tables.table import Coordinate
 from mate_cli.tasks.grouped import first_best_by_group, log_softmax_by_group
@@ -44,7 +45,7 @@ class CellSelection(Task):
     title: str = "Hits@1"
 
     def scorable(self, rows: Any) -> np.ndarray:
-        return np.asarray(rows["has_candidate"], dtype=bool)
+        return row_field(rows, "has_candidate").astype(bool)
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:
         logits: Tensor = model(**batch.encoder_inputs, cell=batch.cell, cells=len(batch.cell_document))

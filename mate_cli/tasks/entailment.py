@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.entailment import StatementLogits
 from mate_cli.models.model import MatePreTrainedModel, mean_by_group
@@ -47,7 +48,7 @@ class EntailmentTask(Task):
         config.mentions = self.mentions > 0
 
     def scorable(self, rows: Any) -> np.ndarray:
-        return np.asarray(rows["label"]) >= 0
+        return row_field(rows, "label") >= 0
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> StatementLogits:
         logits: StatementLogits = model(**batch.encoder_inputs, first=batch.first, text=batch.text)

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from mate_cli.config.task import Input
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.features import EncodingOptions
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.encoding.source import ReadingSource, SplitSource
 from mate_cli.metrics.hybridqa import exact_match
 from mate_cli.models.configuration import MateConfig
@@ -136,7 +137,7 @@ class SpanReading(Task):
         return ReadingSource(split, self.input, self.cells if training else None)
 
     def scorable(self, rows: Any) -> np.ndarray:
-        first, last = np.asarray(rows["span_first"]), np.asarray(rows["span_last"])
+        first, last = row_field(rows, "span_first"), row_field(rows, "span_last")
         return (first >= 0) & (last - first < self.max_span)
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> Tensor:

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.features import NO_ANSWER, EncodingOptions
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel, mean_by_group
 from mate_cli.models.table_qa import Grid, TableLogits
@@ -82,11 +83,11 @@ class TableQA(Task):
         return replace(options, whole_answer=True)
 
     def scorable(self, rows: Any) -> np.ndarray:
-        operator, has_cells = np.asarray(rows["operator"]), np.asarray(rows["has_candidate"], dtype=bool)
+        operator, has_cells = row_field(rows, "operator"), row_field(rows, "has_candidate").astype(bool)
         has_none = operator == NO_ANSWER
         if self.weak is None:
             return has_cells | has_none
-        has_value = np.isfinite(np.asarray(rows["answer_value"]))
+        has_value = np.isfinite(row_field(rows, "answer_value"))
         return (operator < self.operators) & (has_cells | has_value | has_none)
 
     def logits(self, model: MatePreTrainedModel, batch: Batch) -> TableLogits:

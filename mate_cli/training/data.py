@@ -10,6 +10,7 @@ import pytorch_lightning as pl
 from torch.utils.data import DataLoader
 
 from mate_cli.encoding.batch import Batch
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.training.loader import batch_loader
 from mate_cli.training.sampler import StepSampler, StreamSampler, rank_share, shares_by_class
 from mate_cli.training.shapes import ShapedRows
@@ -44,7 +45,9 @@ class TaskDataModule(pl.LightningDataModule):
         super().__init__()
         self.has_classes = len(borders) > 1
         if self.has_classes:
-            self.train_classes, self.dev_classes = (np.searchsorted(borders, rows["length"]) for rows in (train, dev))
+            self.train_classes, self.dev_classes = (
+                np.searchsorted(borders, row_field(rows, "length")) for rows in (train, dev)
+            )
             train, dev = ShapedRows(train), ShapedRows(dev)
         self.train, self.dev, self.collator = train, dev, collator
         self.batch, self.micro_batch, self.steps = batch, micro_batch, steps

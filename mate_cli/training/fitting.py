@@ -13,6 +13,7 @@ from mate_cli.attention.backends import cheapest_on_xla
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.models.configuration import MateConfig
 from mate_cli.system.errors import UserError
 from mate_cli.training.devices import Devices, accumulation
@@ -68,7 +69,7 @@ def inputs_of(rows: Any, max_tokens: int, shapes: Sequence[FixedShape]) -> Large
     """
     if shapes:
         return LargestInputs(shapes[-1].tokens, shapes[-1])
-    return LargestInputs(max(rows["length"]) if hasattr(rows, "select_columns") else max_tokens)
+    return LargestInputs(int(row_field(rows, "length").max()) if hasattr(rows, "select_columns") else max_tokens)
 
 
 def widest_inputs(config: TrainConfig, devices: Devices) -> LargestInputs:

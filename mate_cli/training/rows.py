@@ -14,6 +14,7 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.history import HistorySource
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream
+from mate_cli.encoding.row_fields import row_field
 from mate_cli.encoding.source import DataSource, DrawnSource, PartSource, SplitSource
 from mate_cli.system.errors import UserError
 from mate_cli.tables.data_folder import mixed_folder
@@ -74,7 +75,7 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
         others = keep_learnable(others, task.scorable(others), console)
         own, rows = len(rows), mixed_rows(rows, others, config.task.mixed.share, config.seed)
         console.print(f"train: {own:,} examples, and {len(rows) - own:,} of {made}")
-    return Rows(rows, dev_split.dataset, is_stream=False, mean_length=float(np.mean(rows["length"])))
+    return Rows(rows, dev_split.dataset, is_stream=False, mean_length=float(row_field(rows, "length").mean()))
 
 
 def _sources(config: TrainConfig) -> tuple[SplitSource, SplitSource]:
@@ -105,7 +106,7 @@ def without_ambiguous(rows: Dataset, console: Console) -> Dataset:
     Raises:
         UserError: no row with a candidate is left.
     """
-    counts = np.array([len(rows) for rows in rows["candidate_rows"]])
+    counts = np.array([len(places) for places in rows["candidate_rows"][:]])
     if not (counts == 1).any():
         raise UserError("task.ambiguous=false leaves no question with a candidate to train on")
     return _keep(rows, counts <= 1, "questions have several candidates", console)
