@@ -53,6 +53,14 @@ def swallowed_request() -> KeyboardInterrupt:
     return Preempted() if signal.SIGTERM in _caught else KeyboardInterrupt()
 
 
+def pending_request() -> int | None:
+    """Return the first signal that asked this process to stop and did not: libraries swallow what it raises in imports.
+
+    None if there was none.
+    """
+    return _caught[0] if _caught else None
+
+
 def stop_with_parent() -> None:
     """Send this process SIGTERM once the one that started it is gone."""
     parent = os.getppid()

@@ -23,7 +23,7 @@ from mate_cli.models.weights import save_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import Preempted, UserError
 from mate_cli.system.ranks import is_first_rank
-from mate_cli.system.stopping import STOP_SIGNALS
+from mate_cli.system.stopping import STOP_SIGNALS, pending_request
 from mate_cli.training.module import TaskModule, ends_step, logs_step
 
 
@@ -156,6 +156,8 @@ class Interruption(Callback):
         for number in STOP_SIGNALS:
             if (number, signal.getsignal(number)) != (signal.SIGHUP, signal.SIG_IGN):
                 self._previous[number] = signal.signal(number, self._request)
+        if (pending := pending_request()) is not None:
+            self._request(pending, None)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         if ends_step(trainer) and self._is_wanted(trainer):

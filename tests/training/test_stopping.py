@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 from collections.abc import Callable
@@ -52,3 +53,20 @@ def test_a_second_signal_of_a_scheduler_asks_it_to_start_again_too(mate: Mate, m
 
     monkeypatch.setattr(ProgressReport, "on_train_batch_start", twice, raising=False)
     assert mate("train", *RUN) == 75
+
+
+def test_a_signal_that_a_library_swallowed_stops_training_at_its_first_step(
+    mate: Mate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import may catch whatever is raised within it."""
+
+    def swallow(*_: Any, **__: Any) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProgressReport, "setup", swallow, raising=False)
+        assert mate("train", *RUN) == 75
+    status = json.loads((tmp_path / "runs" / "sample" / "run" / "status.json").read_text())
+    assert (status["state"], status["step"]) == ("interrupted", 1)
+    assert mate("train", *RUN, "resume=true") == 0
