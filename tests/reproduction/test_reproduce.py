@@ -42,7 +42,7 @@ def test_a_short_key_for_every_training_sets_the_schedule_that_is_reproduced(con
 def test_parents_come_first_and_every_step_once(config: ReproduceConfig) -> None:
     both = [experiment("table6"), experiment("stages")]
     steps = wanted_steps(both, replace(config, only=None, seeds=2))
-    assert len(steps) == len(set(steps)) == 8 + 2 * (12 + 1 + 1)  # pre-trainings once; selectors, reader, answers
+    assert len(steps) == len(set(steps)) == 9 + 2 * (13 + 1 + 1)  # pre-trainings once; selectors, reader, answers
     for place, step in enumerate(steps):
         assert set(step.needs) <= set(steps[:place])
     titles = [step.title for step in steps]
