@@ -53,7 +53,11 @@ class TestText:
     """Through the whole of ``main``."""
 
     @settings(max_examples=3)
-    @given(question=OPTIONAL, table=TEXT.filter(lambda text: text not in ("", "null")), run=OPTIONAL)
+    @given(
+        question=OPTIONAL.filter(lambda text: text == "" or bool(text.strip())),
+        table=TEXT.filter(lambda text: text not in ("", "null")),
+        run=OPTIONAL,
+    )
     @example(question="a, b: 'c' [d] {e=f} \"g\" \\ ", table="C:\\data\\${x}\\", run=" ")
     @example(question="~", table="nulls", run="a=b,c=d")
     def test_reaches_the_command_and_its_children_unchanged(self, question: str, table: str, run: str) -> None:
