@@ -6,7 +6,7 @@
     title: what it shows
     label: its name or its place in the paper, for readers of the file
     unit: percent (values between 0 and 1, shown in per cent) | number | count
-    reference: row that the others are compared with
+    reference: row that the others are compared with, unless they name one of their own
     note: what to know when reading it
     figure: picture to draw
     columns:
@@ -15,6 +15,7 @@
       NAME:
         SOURCE: how to get its result
         metric: rest of the PLACE.IN.THE.RESULT
+        reference: row to compare this one with; its own name for none
         paper: a value or VALUE±ERROR for each column, - for none
         note: ...
 
@@ -111,13 +112,18 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Row:
-    """``paper``: the paper's values by column."""
+    """
+    Attributes:
+        paper: the paper's values by column.
+        reference: the row that this one is compared with; None if the table has none.
+    """
 
     name: str
     sources: Mapping[str, Source]
     metric: str
     paper: Mapping[str, PublishedValue]
     note: str
+    reference: str | None = None
 
     def path(self, column: TableColumn) -> str:
         """Return the place of this row's value in the result of the column's source."""
@@ -164,25 +170,29 @@ def read_experiment(file: Path) -> Experiment:
         for name, column in plain.get("columns", {}).items()
     }
     shared = {name: _source(source) for name, source in plain.get("sources", {}).items()}
+    reference = plain.get("reference")
+    rows = {name: {"reference": reference, **(row or {})} for name, row in plain.get("rows", {}).items()}
     return Experiment(
         name=file.stem,
         title=plain["title"],
         unit=_one_of(plain.get("unit", "percent"), UNITS),
-        reference=plain.get("reference"),
+        reference=reference,
         note=plain.get("note", ""),
         figure=_one_of(plain["figure"], FIGURES) if "figure" in plain else None,
         columns=columns,
-        rows={name: _row(name, row or {}, shared, columns) for name, row in plain.get("rows", {}).items()},
+        rows={name: _row(name, row, shared, columns) for name, row in rows.items()},
     )
 
 
 def _row(name: str, plain: Mapping[str, Any], shared: Mapping[str, Source], columns: Mapping[str, TableColumn]) -> Row:
-    sources = {key: _source(value) for key, value in plain.items() if key not in ("metric", "paper", "note")}
+    described = ("metric", "paper", "note", "reference")
+    sources = {key: _source(value) for key, value in plain.items() if key not in described}
     if unused := sources.keys() - {column.source for column in columns.values()}:
         raise ValueError(f"{name}: no column is of {sorted(unused)}")
     values = dict(zip(columns, map(_published, plain.get("paper", ["-"] * len(columns))), strict=True))
     paper = {column: value for column, value in values.items() if value is not None}
-    return Row(name, {**shared, **sources}, plain.get("metric", ""), paper, plain.get("note", ""))
+    texts = (plain.get("metric", ""), paper, plain.get("note", ""))
+    return Row(name, {**shared, **sources}, *texts, plain["reference"])
 
 
 def _source(plain: Any) -> Source:

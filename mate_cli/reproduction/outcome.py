@@ -79,7 +79,7 @@ class Agreement:
     Attributes:
         rows: number of rows that both have.
         rank_correlation: Spearman's over these rows; None if it is undefined.
-        contrasts: the reference row minus each other row, their probabilities corrected for their number; without the
+        contrasts: the reference of each row minus the row, their probabilities corrected for their number; without the
             rows that have neither a published value nor, for a lack of seeds, an interval.
     """
 
@@ -116,17 +116,16 @@ class Outcome:
         return Agreement(len(both), rank_correlation(ours, theirs), contrasts)
 
     def _contrasts(self, cells: Mapping[str, Comparison]) -> Iterator[tuple[str, Contrast]]:
-        reference = cells.get(str(self.experiment.reference))
-        if reference is None:
-            return
-        for name, cell in cells.items():
+        for entry in self.rows:
+            name, cell, reference = entry.row.name, cells[entry.row.name], cells.get(str(entry.row.reference))
+            if reference is None or reference is cell:
+                continue
             published, theirs = cell.published, None
             if reference.published is not None and published is not None:
                 theirs = reference.published.value - published.value
             difference = contrast([*reference.by_seed.values()], [*cell.by_seed.values()], theirs)
-            if cell is reference or difference is None or (theirs is None and isnan(difference.p)):
-                continue
-            yield name, difference
+            if difference is not None and not (theirs is None and isnan(difference.p)):
+                yield name, difference
 
 
 def outcome(experiment: Experiment, ledger: Ledger) -> Outcome:

@@ -210,7 +210,9 @@ def _agreement_rows(outcome: Outcome) -> Iterator[list[str]]:
             means = (_signed(mean, decimals) for mean in (contrast.theirs, ours.mean))
             chance = _NOTHING if math.isnan(contrast.p) else chance_text(contrast.p)
             runs, verdict = " + ".join(map(str, contrast.runs)), contrast.verdict or _NOTHING
-            yield [column, row, *means, interval, runs, chance, verdict]
+            of = outcome.experiment.rows[row].reference
+            compared = row if of == outcome.experiment.reference else f"{row} (reference: {of})"
+            yield [column, compared, *means, interval, runs, chance, verdict]
 
 
 def _title(experiment: Experiment) -> str:

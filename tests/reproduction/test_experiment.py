@@ -67,6 +67,7 @@ def test_a_description_holds_together(name: str) -> None:
         assert column.median_run_of is None or column.median_run_of in experiment.columns
     for row in experiment.rows.values():
         assert row.paper or row.sources
+        assert row.reference is None or row.reference in experiment.rows
         assert not row.sources or {column.source for column in experiment.columns.values()} <= set(row.sources)
         assert set(row.paper) <= set(experiment.columns)
 

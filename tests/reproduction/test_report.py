@@ -90,6 +90,18 @@ def test_a_row_without_a_published_value_is_compared_with_the_reference(two_rows
     assert "| Hits@1 | TAPAS | – | +20.0 |" in text
 
 
+def test_a_row_can_be_compared_with_a_row_of_its_own(two_rows: Outcome) -> None:
+    """SAT's 40 and 40 with TAPAS's 50 and 60, and not with MATE's 75; TAPAS, whose reference is itself, with none."""
+    own = {"SAT": "TAPAS", "TAPAS": "TAPAS"}
+    rows = {name: replace(row, reference=own.get(name, "MATE")) for name, row in two_rows.experiment.rows.items()}
+    entries = tuple(replace(entry, row=rows[entry.row.name]) for entry in two_rows.rows)
+    found = replace(two_rows, experiment=replace(two_rows.experiment, rows=rows), rows=entries)
+    contrasts = found.agreement["Hits@1"].contrasts
+    assert list(contrasts) == ["SAT"]
+    assert contrasts["SAT"].ours.mean == pytest.approx(15)
+    assert "| Hits@1 | SAT (reference: TAPAS) | +2.2 | +15.0 |" in outcome_markdown(found, "", [])
+
+
 def test_a_row_without_a_published_value_or_a_spread_is_not_compared(two_rows: Outcome) -> None:
     single = tuple(
         replace(
