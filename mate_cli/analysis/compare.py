@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mate_cli.analysis.outcomes import Outcomes
+from mate_cli.config.plain import to_plain
+from mate_cli.inference.stages import Stage
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
+from mate_cli.runs.identity import differences, identity_of
 from mate_cli.system.errors import UserError, shown
 
 
@@ -18,6 +22,7 @@ from mate_cli.system.errors import UserError, shown
 class ComparedRun:
     """
     Attributes:
+        settings: those that decide the result (``runs.identity``) and that the first run has otherwise, by their keys.
         measures: mean of each measure over the questions, between 0 and 1, with a 95% interval; questions of
             a conversation are drawn together.
         differences: the same for this run minus the first, question by question; empty for the first run.
@@ -26,6 +31,7 @@ class ComparedRun:
 
     name: str
     ablation: str
+    settings: dict[str, Any]
     seed: int
     questions: int
     unread: int
@@ -45,20 +51,29 @@ def compare(outcomes: Sequence[Outcomes]) -> list[ComparedRun]:
         _check_same_questions(first, other)
     names = [example.id for example in first.examples]
     base = first.measures()  # value by value, so all have the questions in one order
-    return [_compared(first, {}), *(_compared(other.in_order_of(names), base) for other in others)]
+    return [_compared(first, first, {}), *(_compared(other.in_order_of(names), first, base) for other in others)]
 
 
-def _compared(run: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
+def _compared(run: Outcomes, first: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
     measures, groups, stage = run.measures(), run.groups(), run.trained
     return ComparedRun(
         name=run.path.resolve().name,
         ablation=stage.config.ablation.name if stage else "none",
+        settings=_other_settings(first.trained, stage),
         seed=stage.config.seed if stage else 0,
         questions=len(run.examples),
         unread=run.unread,
         measures={name: mean_interval(values, groups.get(name)) for name, values in measures.items()},
         differences={name: paired_bootstrap(measures[name], values, groups.get(name)) for name, values in base.items()},
     )
+
+
+def _other_settings(first: Stage | None, stage: Stage | None) -> dict[str, Any]:
+    if first is None or stage is None:
+        return {}
+    one, other = (identity_of(to_plain(run.config), None, None) for run in (first, stage))
+    names = differences(one, other).keys() & {*one.settings, *other.settings}
+    return {name: other.value(name) for name in sorted(names)}
 
 
 def _check_same_questions(first: Outcomes, other: Outcomes) -> None:

@@ -36,8 +36,13 @@ def _grid(runs: Sequence[ComparedRun]) -> TextTable:
     rows = []
     for run in runs:
         name = f"{run.name} ({run.unread} not read)" if run.unread else run.name
-        rows.append([name, run.ablation, *(_cell(run, measure) for measure in run.measures)])
-    return TextTable("", ["run", "ablation", *runs[0].measures], rows)
+        rows.append([name, _settings(run), *(_cell(run, measure) for measure in run.measures)])
+    return TextTable("", ["run", "differs in", *runs[0].measures], rows)
+
+
+def _settings(run: ComparedRun) -> str:
+    ablation = [] if run.ablation == "none" else [f"ablation={run.ablation}"]
+    return "\n".join([*ablation, *(f"{key}={value}" for key, value in run.settings.items())])
 
 
 def _cell(run: ComparedRun, measure: str) -> str:
