@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.compare import ComparedRun
 from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, write_analysis
+
+_LONGEST = 28  # columns of a terminal; longer settings are broken
 
 CAPTION = (
     "Per cent; below it the difference from the first run, question by question, with its 95% bootstrap interval, "
@@ -23,6 +26,7 @@ def compare_table(title: str, runs: Sequence[ComparedRun]) -> RichTable:
     table = terminal_table(grid.head, grid.rows, left=grid.head, title=title, caption=CAPTION, show_lines=True)
     for column in table.columns:
         column.min_width = 8
+    table.columns[1].no_wrap = all(cell_len(line) <= _LONGEST for run in runs for line in _lines(run))
     return table
 
 
@@ -36,13 +40,14 @@ def _grid(runs: Sequence[ComparedRun]) -> TextTable:
     rows = []
     for run in runs:
         name = f"{run.name} ({run.unread} not read)" if run.unread else run.name
-        rows.append([name, _settings(run), *(_cell(run, measure) for measure in run.measures)])
+        rows.append([name, "\n".join(_lines(run)), *(_cell(run, measure) for measure in run.measures)])
     return TextTable("", ["run", "differs in", *runs[0].measures], rows)
 
 
-def _settings(run: ComparedRun) -> str:
+def _lines(run: ComparedRun) -> list[str]:
+    """The differences of a run from the first, as words of a command line."""
     ablation = [] if run.ablation == "none" else [f"ablation={run.ablation}"]
-    return "\n".join([*ablation, *(f"{key}={value}" for key, value in run.settings.items())])
+    return [*ablation, *(f"{key}={value}" for key, value in run.settings.items())]
 
 
 def _cell(run: ComparedRun, measure: str) -> str:
