@@ -28,7 +28,7 @@ from mate_cli.config.paths import conf_folder
 from mate_cli.config.sweep import LAUNCHERS
 from mate_cli.config.user_folder import config_dir_flag
 from mate_cli.system.errors import UserError, report
-from mate_cli.system.stopping import SWEPT, stop_with_parent
+from mate_cli.system.stopping import SWEPT, stop_if_asked, stop_with_parent
 
 if TYPE_CHECKING:
     from mate_cli.cli.sweep.jobs import Ending, Job, Sweep  # import the readers of all data formats
@@ -159,7 +159,9 @@ class CommandRunner:
         with _restored_process():
             sys.argv = [os.path.abspath(sys.argv[0]), self.command, *words, *config_dir_flag()]
             try:
-                importlib.import_module(f"mate_cli.commands.{self.command}").run(config)
+                command = importlib.import_module(f"mate_cli.commands.{self.command}")
+                stop_if_asked()
+                command.run(config)
             finally:
                 _end_process_group()
 

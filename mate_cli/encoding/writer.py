@@ -18,7 +18,7 @@ from mate_cli.encoding.features import ARRAYS, EncodingOptions, TooLarge
 from mate_cli.encoding.report import ExampleReport, outcome_of
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.system.errors import UserError
-from mate_cli.system.stopping import become_worker
+from mate_cli.system.stopping import become_worker, stop_if_asked
 from mate_cli.tables.table import Example
 
 _CHUNK = 64  # examples, at least: all those of one table go together
@@ -71,6 +71,7 @@ def write_rows(
 
     Raises:
         UserError: a process was killed.
+        KeyboardInterrupt: this process was asked to stop.
     """
     outcomes: list[ExampleReport] = []
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, _schema(options)) as writer:
@@ -79,6 +80,7 @@ def write_rows(
                 writer.write_batch(batch)
             outcomes += reports
             advance(len(reports))
+            stop_if_asked()
     return outcomes
 
 

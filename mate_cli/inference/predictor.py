@@ -24,6 +24,7 @@ from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import GRAPH, RunFolder
 from mate_cli.system.errors import UserError
+from mate_cli.system.stopping import stop_if_asked
 from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
 from mate_cli.training.backend import collator_for, inference_backend, most_masked
@@ -80,6 +81,7 @@ class Predictor:
         # No inference mode: torch-xla cannot split a parameter that it has seen in one before.
         with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=self.devices.low_precision):
             for batch in batches:
+                stop_if_asked()
                 predictions += self.task.predict(self.model, batch.to(device))
         return predictions
 

@@ -61,6 +61,18 @@ def pending_request() -> int | None:
     return _caught[0] if _caught else None
 
 
+def stop_if_asked() -> None:
+    """Stop now if a library swallowed SIGTERM or the end of the terminal; long loops call it.
+
+    Not Ctrl-C, which ``mate ask`` takes for the end of one answer, and which a user can press again.
+
+    Raises:
+        KeyboardInterrupt: a signal asked for it.
+    """
+    if set(_caught) - {signal.SIGINT}:
+        raise swallowed_request()
+
+
 def stop_with_parent() -> None:
     """Send this process SIGTERM once the one that started it is gone."""
     parent = os.getppid()

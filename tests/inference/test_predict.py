@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from mate_cli.config.task import QaConfig, TaskConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference import predictor
 from mate_cli.inference.caveats import caveats
 from tests.training.conftest import TINY, train_once
 
@@ -175,3 +178,21 @@ def test_an_answer_is_doubted_for_a_reason(config: TrainConfig, record: dict[str
     doubts = caveats(config, record)
     assert len(doubts) == len(lines)
     assert all(line.startswith(start) for line, start in zip(doubts, lines, strict=True))
+
+
+def test_a_stop_that_an_import_swallowed_ends_an_evaluation_before_it_answers(mate, trained, monkeypatch):
+    opened = predictor._open_model
+
+    def swallow(*arguments):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        return opened(*arguments)
+
+    before, metrics = signal.signal(signal.SIGTERM, signal.SIG_DFL), (trained / "metrics.json").read_text()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(predictor, "_open_model", swallow)
+            assert mate("evaluate", f"run={trained}", "split=dev", "hardware=cpu") == 75
+        assert (trained / "metrics.json").read_text() == metrics
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import multiprocessing
 import os
@@ -16,6 +17,7 @@ import pytest
 
 from mate_cli.cli.main import main
 from mate_cli.system.errors import report
+from mate_cli.system.stopping import stop_if_asked
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,6 +82,23 @@ def test_a_signal_is_one_line_and_an_exit_code_for_schedulers(
         assert tidied
         assert capsys.readouterr().err == line
         assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGHUP, 130), (signal.SIGINT, 0)])
+def test_a_loop_ends_at_a_signal_that_a_library_swallowed_but_for_ctrl_c(
+    number: signal.Signals, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(config: object) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(number)
+        stop_if_asked()
+
+    command(monkeypatch, act)
+    before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    try:
+        assert main(["runs"]) == code
     finally:
         signal.signal(number, before)
 
