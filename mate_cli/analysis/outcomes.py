@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mate_cli.config.inference import SELECTORS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.encoding.source import DataSource
-from mate_cli.inference.stages import Stage, open_stage
+from mate_cli.inference.stages import Stage, recorded_stage
 from mate_cli.kinds.kind import Judgement
 from mate_cli.kinds.registry import kind_of
 from mate_cli.metrics.cell_selection import KS, example_places
@@ -205,8 +205,8 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
 def _pipeline(path: Path, split: str, data_dir: str | None, paths: PathsConfig) -> CellOutcomes:
     stages = json.loads((path / "pipeline.json").read_text(encoding="utf-8"))
     untrained = stages["selector"] in SELECTORS
-    selector = None if untrained else open_stage("selector", stages["selector"], paths)
-    reader = open_stage("reader", stages["reader"], paths)
+    selector = None if untrained else recorded_stage("selector", stages["selector"], paths)
+    reader = recorded_stage("reader", stages["reader"], paths)
     command = f"mate evaluate selector={stages['selector']} reader={stages['reader']} split={split} to={path}"
     label = _label(path, "records", split, data_mark(reader.folder, reader.config, data_dir))
     records = {line["id"]: line for line in _lines(path / f"records-{label}.jsonl", command)}

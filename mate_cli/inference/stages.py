@@ -60,6 +60,18 @@ class Pipeline:
         return identity
 
 
+def recorded_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_tokens: int | None = None) -> Stage:
+    """Open the records of a trained run, whose weights may be elsewhere; otherwise as ``open_stage``."""
+    folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
+    traits = config.task.traits
+    if traits.asked is None if key == "run" else traits.role != key:
+        unfit = "answers nothing by itself" if key == "run" else f"is no {key}"
+        hint = f"; give it as {traits.role}=..." if traits.role else ""
+        raise UserError(f"{key}={path}: a run of task={config.task.name} {unfit}{hint}")
+    config.paths = paths
+    return Stage(folder, config)
+
+
 def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_tokens: int | None = None) -> Stage:
     """Open a trained run, with the given ``paths`` instead of those of its training.
 
@@ -70,16 +82,10 @@ def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_to
     Raises:
         UserError: the run does not exist, has another role, or has no model.
     """
-    folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
-    traits = config.task.traits
-    if traits.asked is None if key == "run" else traits.role != key:
-        unfit = "answers nothing by itself" if key == "run" else f"is no {key}"
-        hint = f"; give it as {traits.role}=..." if traits.role else ""
-        raise UserError(f"{key}={path}: a run of task={config.task.name} {unfit}{hint}")
-    config.paths = paths
-    if not folder.weights_file.is_file():
+    stage = recorded_stage(key, path, paths, max_tokens)
+    if not stage.folder.weights_file.is_file():
         raise UserError(f"{key}={path} has no model yet; train it to the end with resume=true")
-    return Stage(folder, config)
+    return stage
 
 
 def open_asked(run: str | None, paths: PathsConfig, max_tokens: int | None, part: str = QUESTIONS) -> Stage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -53,6 +54,18 @@ def test_pipelines_are_held_against_the_first(pipeline):
     assert difference.low < difference.mean < difference.high < 0
     assert runs[2].differences["EM"].low == -1
     assert -1 < runs[2].differences["EM"].high < -0.95
+
+
+def test_pipelines_are_compared_by_their_records_without_weights(trained, pipeline, tmp_path, capsys):
+    folders = [pipeline(name, right_where(condition)) for name, condition in (("all", bool), ("none", lambda n: False))]
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    shutil.copy(trained.reader / "config.yaml", bare)
+    for folder in folders:
+        (folder / "pipeline.json").write_text(json.dumps({"selector": "oracle", "reader": str(bare)}))
+    words = ["analyze", "analysis=compare", f"runs=[{','.join(map(str, folders))}]", "split=test"]
+    assert main(words) == 0
+    assert "170 questions" in capsys.readouterr().out
 
 
 def test_other_questions_and_other_kinds_are_refused(trained, pipeline, capsys):
