@@ -51,15 +51,16 @@ def compare(outcomes: Sequence[Outcomes]) -> list[ComparedRun]:
         _check_same_questions(first, other)
     names = [example.id for example in first.examples]
     base = first.measures()  # value by value, so all have the questions in one order
-    return [_compared(first, first, {}), *(_compared(other.in_order_of(names), first, base) for other in others)]
+    stage = first.trained
+    return [_compared(first, stage, {}), *(_compared(other.in_order_of(names), stage, base) for other in others)]
 
 
-def _compared(run: Outcomes, first: Outcomes, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
+def _compared(run: Outcomes, first: Stage | None, base: dict[str, NDArray[np.float64]]) -> ComparedRun:
     measures, groups, stage = run.measures(), run.groups(), run.trained
     return ComparedRun(
         name=run.path.resolve().name,
         ablation=stage.config.ablation.name if stage else "none",
-        settings=_other_settings(first.trained, stage),
+        settings=_other_settings(first, stage),
         seed=stage.config.seed if stage else 0,
         questions=len(run.examples),
         unread=run.unread,
