@@ -34,7 +34,7 @@ class HardwareConfig:
     )
     recompute: bool | None = key(
         None,
-        "keep no layer's insides for the backward pass: less memory, a third more work; null: if nothing else fits",
+        "compute each layer again in the backward pass: less memory, a third more work; null: if nothing else fits",
     )
     workers: int | None = key(None, "processes that load data; null: by the number of cores", low=0)
 

@@ -58,7 +58,7 @@ class EvaluateConfig:
     expansion: str | None = key(
         None, "run: what cells get of their linked passages; null: as in training", choices=EXPANSIONS
     )
-    blank_question: bool = key(False, "run: take the questions away: what the tables alone give away")
+    blank_question: bool = key(False, "run: leave the questions empty, to see what the tables alone tell")
     seen: list[str] | None = key(
         None,
         "run: folders of other benchmarks that it learned from; questions on copies of their training tables are left "
@@ -161,7 +161,7 @@ class PredictConfig:
     )
     table: str | None = key(
         None,
-        "CSV file whose first line is the header; or HTML, JSON, Parquet, Excel, OpenDocument, SQLite, DuckDB: "
+        "CSV or TSV file, the header first; or HTML, JSON, Parquet, Excel, OpenDocument, SQLite, DuckDB: "
         "FILE#SHEET, FILE#TABLE, FILE#QUERY",
         text=True,
         reads="table",

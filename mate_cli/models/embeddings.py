@@ -1,7 +1,7 @@
 """Input embeddings: word, position and seven token types (paper section 3; docs/notes.md, notes 4 and 5).
 
-A text-only model (SAT) has one of the seven, the segment, which tells question, table and histogram row apart; its
-positions restart in every cell as well. Shapes: T tokens, H hidden.
+A text-only model (SAT) has one of the seven, the segment, which tells question, table and histogram row apart.
+Positions are those of ``MateConfig.positions`` in every model. Shapes: T tokens, H hidden.
 """
 
 from __future__ import annotations
