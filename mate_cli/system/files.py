@@ -24,6 +24,7 @@ LOCK = ".lock"
 """The file in a folder by which one process keeps it to itself."""
 
 _PATIENCE = 10.0  # seconds for the processes of a killed run to end
+_PART = 1 << 20  # bytes of a file that are hashed at once
 
 
 def write_text(path: Path, text: str) -> None:
@@ -159,13 +160,22 @@ def content_hash(files: Iterable[Path]) -> str:
     digest = hashlib.blake2b(digest_size=20)
     for file in files:
         try:
-            content = file.read_bytes() if file.is_file() else None
+            for part in _hashed(file):
+                digest.update(part)
         except OSError as error:
             raise UserError(f"cannot read {file}: {error.strerror}") from error
-        size = "missing" if content is None else len(content)
-        digest.update(os.fsencode(f"{file.name}\0{size}\0"))
-        digest.update(content or b"")
     return digest.hexdigest()
+
+
+def _hashed(path: Path) -> Iterator[bytes]:
+    """Yield what is hashed of a file: its name and size, then its bytes, part by part, as it may have gigabytes."""
+    if not path.is_file():
+        yield os.fsencode(f"{path.name}\0missing\0")
+        return
+    with path.open("rb") as file:
+        yield os.fsencode(f"{path.name}\0{os.fstat(file.fileno()).st_size}\0")
+        while part := file.read(_PART):
+            yield part
 
 
 def weight_files(folder: Path) -> list[Path]:

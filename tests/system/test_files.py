@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import resource
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +66,27 @@ def test_the_temporary_of_each_process_is_its_own(tmp_path: Path) -> None:
         assert (tmp_path / "a").read_text() == "child"
         one.write_text("parent")
     assert (tmp_path / "a").read_text() == "parent"
+
+
+def test_the_hash_of_files_is_that_of_their_names_sizes_and_bytes(tmp_path: Path) -> None:
+    """Another hash would make every cache and the data of every run another one."""
+    contents = {"empty": b"", "small": b"one", "large": bytes(range(256)) * 10_000, "gone": None}  # large: 2.4 parts
+    digest = hashlib.blake2b(digest_size=20)
+    for name, content in contents.items():
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        digest.update(f"{name}\0{'missing' if content is None else len(content)}\0".encode() + (content or b""))
+    assert files.content_hash(tmp_path / name for name in contents) == digest.hexdigest()
+
+
+def test_a_large_file_is_hashed_in_little_memory(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(32 << 20)
+    tracemalloc.start()
+    files.content_hash([tmp_path / "large"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 << 20
 
 
 def ended() -> int:
