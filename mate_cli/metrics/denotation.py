@@ -20,8 +20,8 @@ _MAX_EXACT = 1e15  # a float beyond it has more digits than it can tell apart
 def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Denotation:
     """Apply an operator, given by its name, to cells.
 
-    If it needs numbers and the cells are not all numbers, the cells are the answer; without cells the answer is empty,
-    or 0 for a count. A cell that reads "nan" is a text, but a number in a sum.
+    If it needs numbers and the cells are not all numbers, or too few for a difference, the cells are the answer;
+    without cells the answer is empty, or 0 for a count. A cell that reads "nan" is a text, but a number in a sum.
 
     Raises:
         ValueError: there is no such operator.
@@ -31,9 +31,9 @@ def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Deno
     if operator.compute is not None and operator.counts:
         return (operator.compute(texts),)
     numbers = [_number(text) for text in texts]
-    if operator.compute is None or None in numbers:
+    if operator.compute is None or None in numbers or len(numbers) < operator.least:
         return tuple(text.lower() if n is None or math.isnan(n) else n for text, n in zip(texts, numbers, strict=True))
-    return (operator.compute(numbers),) if numbers else ()
+    return (operator.compute(numbers),)
 
 
 def gold_denotation(example: Example) -> Denotation | None:

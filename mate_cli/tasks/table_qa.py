@@ -112,7 +112,7 @@ class TableQA(Task):
         weak = self.weak.losses(logits.operators, expected, batch.answer_value, computes)
         known = known_operator_losses(logits.operators, torch.where(is_known, label, -1))
         losses = torch.where(is_known, known, weak) + torch.where(computes, 0.0, selection)
-        return torch.where(computes | has_cells | has_none, losses, 0.0)
+        return torch.where(computes | has_cells | has_none | is_known, losses, 0.0)
 
     def predictions(self, logits: TableLogits, batch: Batch) -> list[TableAnswer]:
         probability = cell_probabilities(logits, batch)
@@ -278,6 +278,6 @@ def _values_of(batch: Batch) -> list[dict[Coordinate, float]]:
 def _result(answer: TableAnswer, value: Mapping[Coordinate, float]) -> float:
     """The answer as a number, or NaN."""
     numbers, operator = [value[cell] for cell in answer.cells], operator_named(answer.aggregation)
-    if operator.compute is None:
+    if operator.compute is None or len(numbers) < operator.least:
         return numbers[0] if len(numbers) == 1 else math.nan
-    return operator.compute(numbers) if numbers or operator.counts else math.nan
+    return operator.compute(numbers)

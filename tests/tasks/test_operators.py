@@ -34,6 +34,7 @@ from tests.tasks.packed_tables import FULL, WEAK, table_row
         ([0, 1, 2, 3, 4], "COUNT", False),
         ([0, 3], "SUM", False),  # one of them is no number
         ([2, 3], "DIFFERENCE", False),
+        ([2], "DIFFERENCE", True),  # of one cell: the cell
         ([], "NONE", False),
         ([], "AVERAGE", False),
     ],
@@ -95,7 +96,7 @@ def test_loss_prediction_and_execution_agree_on_every_operator(name: str, number
     answer = TableAnswer("0", cells, (0.9,) * len(cells), name)
     assert TableQA(weak=WEAK).verdicts([answer], batch)[0].right
     label = [operator.name for operator in OPERATORS].index(name)
-    if label and (name != "DIFFERENCE" or len(numbers) < 3):
+    if label and (name != "DIFFERENCE" or len(numbers) == 2):
         sure = torch.full((1, len(OPERATORS)), -1e4).index_fill(1, torch.tensor([label]), 1e4)
         expected = expected_result(sure, torch.ones(len(numbers)), batch.cell_value, batch.cell_document)
         assert expected.item() == pytest.approx(result, rel=1e-5)
@@ -118,6 +119,18 @@ def test_a_known_operator_is_learnt_with_the_cells_and_not_from_the_result() -> 
     told = TableQA(weak=WeakSupervision(cell_select_pref=1.0)).losses(logits, batch)
     torch.testing.assert_close(told[1:], losses[1:])  # the settings of weak supervision change nothing
     assert not torch.isclose(told[0], losses[0])
+
+
+def test_a_known_operator_is_learnt_where_its_cells_did_not_fit() -> None:
+    types = np.array([[0] * 7, *([1, 1, row, 0, 0, 0, 0] for row in range(3))])
+    batch = Collator(FULL)([table_row("0", types, answer_value=3.0, operator=3)])
+    operators = torch.tensor([[0.5, 2.0, -1.0, 0.0]], requires_grad=True)
+    places, columns = torch.tensor([0.3, -0.2, 0.0], requires_grad=True), torch.zeros(1)
+    (loss,) = TableQA(weak=WEAK).losses(TableLogits(places, columns, operators), batch)
+    torch.testing.assert_close(loss, -operators[0].log_softmax(0)[3])
+    loss.backward()
+    assert operators.grad is not None and operators.grad.abs().sum() > 0
+    assert places.grad is None or not places.grad.any()
 
 
 @given(
