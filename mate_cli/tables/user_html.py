@@ -159,9 +159,10 @@ def _grid(path: Path, table: _Table) -> Iterator[list[str]]:
         for cell in cells:
             while len(row) in hanging:
                 row.append(hanging[len(row)][1])
-            below.update((len(row) + place, (cell.rows - 1, cell.text)) for place in range(cell.columns))
-            row += [cell.text] * cell.columns
-            check_size(path, columns=len(row))
+            check_size(path, columns=len(row) + cell.columns)
+            text = cell.text
+            below.update((len(row) + place, (cell.rows - 1, text)) for place in range(cell.columns))
+            row += [text] * cell.columns
         row += [hanging.get(column, (0, ""))[1] for column in range(len(row), max(hanging, default=-1) + 1)]
         hanging = {column: (more, text) for column, (more, text) in below.items() if more > 0}
         size += len(row)

@@ -151,6 +151,20 @@ def test_a_page_with_a_table_that_is_too_large_is_not_parsed_to_its_end(
     assert "b" not in parsed
 
 
+def test_the_text_of_a_wide_cell_is_put_together_once_and_that_of_too_wide_a_one_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text of 1 MB in each of 1,000 columns was joined and split 1,000 times."""
+    joined, text = [], user_html._Cell.text.fget
+    assert text is not None
+    monkeypatch.setattr(user_html._Cell, "text", property(lambda cell: joined.append(cell.columns) or text(cell)))
+    assert _read(tmp_path, "t.html", "<table><tr><th colspan=3>a<tr><td>1<td colspan=2>2") == [["a"] * 3, list("122")]
+    assert joined == [3, 1, 2]
+    with pytest.raises(UserError, match="more than 1024 columns"):
+        _read(tmp_path, "t.html", "<table><tr><td>x<td colspan=2000>a</table>")
+    assert joined == [3, 1, 2, 1]
+
+
 def test_values_of_json(tmp_path: Path) -> None:
     rows = '[{"a": 1, "b": null}, {"b": 2.5, "c": true}, {"c": "x", "a": NaN}]'
     assert _read(tmp_path, "t.json", rows) == [["a", "b", "c"], ["1", "", ""], ["", "2.5", "true"], ["", "", "x"]]
