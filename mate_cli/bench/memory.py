@@ -27,6 +27,7 @@ from mate_cli.attention.generated import QUESTION_TOKENS
 from mate_cli.bench.contenders import contender
 from mate_cli.bench.point import Point, documents
 from mate_cli.bench.work import Work, make_encoder
+from mate_cli.system.children import child_environment
 
 # Largest number of tokens of the first step, and its share of the example.
 _WARM_LENGTH = 256
@@ -65,11 +66,9 @@ class MemoryServer:
 
 
 def _start() -> subprocess.Popen[str]:
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     program = [sys.executable, "-c", "from mate_cli.bench.memory import serve; serve()"]
     pipe = subprocess.PIPE
-    environment = {**os.environ, "PYTHONPATH": path, "MALLOC_MMAP_THRESHOLD_": str(_OWN_PAGES)}
+    environment = child_environment(MALLOC_MMAP_THRESHOLD_=str(_OWN_PAGES))
     return subprocess.Popen(program, stdin=pipe, stdout=pipe, text=True, env=environment)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any
 
 from mate_cli.reproduction.ledger import Ledger
 from mate_cli.reproduction.steps import Step, Training
+from mate_cli.system.children import child_environment
 from mate_cli.system.errors import TRY_AGAIN, UserError
 from mate_cli.system.stopping import SWEPT
 from mate_cli.training.starting_model import weights_folder
@@ -33,8 +33,6 @@ def run_child(words: Sequence[str], log: Path) -> int:
     Raises:
         KeyboardInterrupt: this process was asked to stop; the child has ended.
     """
-    root = str(Path(__file__).resolve().parents[2])  # this code, even if it is not installed
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
@@ -42,7 +40,7 @@ def run_child(words: Sequence[str], log: Path) -> int:
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": path, SWEPT: "1"},
+            env=child_environment(**{SWEPT: "1"}),
             start_new_session=True,
         )
         return _wait(process)

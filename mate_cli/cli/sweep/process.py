@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from mate_cli.cli.sweep.jobs import Ending
+from mate_cli.system.children import child_environment
 from mate_cli.system.errors import TRY_AGAIN
 from mate_cli.system.stopping import SWEPT
 
@@ -32,7 +32,7 @@ class Processes:
         process = subprocess.Popen(
             [*PROGRAM, command, *words],
             cwd=folder,
-            env={**os.environ, SWEPT: "1", "PYTHONSAFEPATH": "1"},  # import no module from the current folder
+            env=child_environment(**{SWEPT: "1"}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
