@@ -41,8 +41,8 @@ class Processes:
             start_new_session=True,
         )
         self._running.add(process)
-        if self._interrupted:
-            self.interrupt()
+        if self._interrupted:  # the others know: asked a second time, a training stops without saving its state
+            process.send_signal(signal.SIGINT)
         assert process.stdout is not None
         errors: list[str] = []
         listener = threading.Thread(target=_listen, args=(process.stdout, number, errors), daemon=True)

@@ -96,6 +96,26 @@ def test_ctrl_c_reaches_the_jobs_once_and_starts_no_more(tmp_path: Path) -> None
     assert told == [(jobs[0], Ending(130, "interrupted"))]
 
 
+@pytest.mark.usefixtures("program", "pressed")
+def test_a_job_that_starts_during_ctrl_c_is_stopped_alone(tmp_path: Path) -> None:
+    """A second request would make the others stop without saving their state."""
+    code = (
+        "import os, signal, time; count = []; signal.signal(2, lambda *_: count.append(1)); "
+        f"open('{tmp_path}/ready', 'w'); "
+        f"[time.sleep(0.02) for _ in range(2000) if not os.path.exists('{tmp_path}/go')]; "
+        "sys.exit(len(count))"
+    )
+    processes, endings = process.Processes(), list[Ending]()
+    first = threading.Thread(target=lambda: endings.append(processes.run(1, "train", [code], str(tmp_path))))
+    first.start()
+    wait_for(tmp_path / "ready")
+    processes.interrupt()
+    assert processes.run(2, "train", ["import time; time.sleep(60)"], str(tmp_path)) == Ending(130, "interrupted")
+    (tmp_path / "go").touch()
+    first.join()
+    assert endings == [Ending(1, "exit code 1")]
+
+
 PARENT = """
 import subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", '''
