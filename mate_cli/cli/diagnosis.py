@@ -30,7 +30,7 @@ from mate_cli.cli.outputs import blocked_outputs
 from mate_cli.config import schema
 from mate_cli.config.catalogue import default_options
 from mate_cli.config.commands import ROOTS
-from mate_cli.config.paths import conf_folder
+from mate_cli.config.paths import conf_folder, expand_home
 from mate_cli.config.plain import leaves
 from mate_cli.config.rules import problems, unknown_name
 from mate_cli.config.task import settle_schedule
@@ -88,8 +88,11 @@ def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: b
 
 
 def typed(config: DictConfig) -> Any:
-    """The dataclass of a composed configuration, its short keys settled; assumes that ``diagnose`` found no mistake."""
-    return settle_schedule(OmegaConf.to_object(config))
+    """The dataclass of a composed configuration, its short keys settled and ``~`` in its paths expanded.
+
+    Assumes that ``diagnose`` found no mistake.
+    """
+    return settle_schedule(expand_home(OmegaConf.to_object(config)))
 
 
 def _parse(overrides: Sequence[str]) -> tuple[list[Override], list[str]]:
@@ -220,7 +223,7 @@ def _value_problems(command: str, config: DictConfig, complete: bool) -> list[st
         OmegaConf.update(config, name, "missing")
     lines = [f"{name} is missing: write {name}=..." for name in missing] if complete else []
     try:
-        values: Any = OmegaConf.to_object(config)
+        values = expand_home(OmegaConf.to_object(config))
         if complete and hasattr(values, "missing"):
             lines += values.missing()
         if complete:

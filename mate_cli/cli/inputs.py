@@ -23,11 +23,12 @@ def missing_inputs(config: Any, unset: Collection[str] = ()) -> list[str]:
     are left to what opens them; a dry run reads nothing.
 
     Args:
+        config: with ``~`` expanded (``expand_home``), as commands get it.
         unset: keys that have no value yet.
     """
     if getattr(config, "dry_run", False):
         return []
-    runs = Path(config.paths.runs).expanduser() if hasattr(config, "paths") else Path("runs")
+    runs = Path(config.paths.runs) if hasattr(config, "paths") else Path("runs")
     named = named_paths(config, "reads")
     lines = [_problem(name, path, kind, runs) for name, path, kind in named if name not in unset and "://" not in path]
     if isinstance(config, TrainConfig):
@@ -64,7 +65,7 @@ def named_paths(group: Any, use: str, prefix: str = "") -> Iterator[tuple[str, s
 
 
 def _problem(name: str, path: str, kind: str, runs: Path) -> str | None:
-    place = table_place(path)[0] if kind == "table" else os.path.expanduser(path)
+    place = table_place(path)[0] if kind == "table" else path
     if kind in ("file", "table"):
         if os.path.isdir(place):
             more = f", or ask all its tables: mate predict tables={path}" if kind == "table" else ""

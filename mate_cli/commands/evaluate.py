@@ -76,14 +76,14 @@ def _mark(config: EvaluateConfig, trained: Stage, console: Console) -> str:
 
 def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedRun:
     """The run with the part of the split that it is asked."""
-    from mate_cli.encoding.source import DataSource, SplitSource, UnseenSource
+    from mate_cli.encoding.source import DataSource, SplitSource, UnseenSource, training_split
     from mate_cli.inference.evaluate import EvaluatedRun
     from mate_cli.inference.trust import held_out_tables
 
     folder = RunFolder(Path(run))
     trained = load_run_config(folder.path, config.max_tokens, config.expansion)
     trained.paths = config.paths
-    seen = tuple(Path(path).expanduser() for path in config.seen or ())
+    seen = tuple(training_split(Path(path)) for path in config.seen or ())
 
     def part(whole: DataSource) -> SplitSource:
         source = whole if config.calibrate is None else held_out_tables(folder, trained, whole)

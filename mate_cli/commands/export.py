@@ -20,9 +20,9 @@ def run(config: ExportConfig) -> None:
     from mate_cli.training.export import check_target, export_run, write_weights
     from mate_cli.training.onnx_graph import check_graph, write_graph
 
-    folder, to = RunFolder(Path(config.run)), Path(config.to).expanduser()
+    folder, to = RunFolder(Path(config.run)), Path(config.to)
     trained, exported = load_run_config(folder.path), load_run_config(folder.path, config.max_tokens)
-    others = [RunFolder(Path(run).expanduser()) for run in config.average or ()]
+    others = [RunFolder(Path(run)) for run in config.average or ()]
     for source in (folder, *others):
         _check_source(config, source)
     put_back(to)
@@ -32,7 +32,7 @@ def run(config: ExportConfig) -> None:
         write_model = partial(write_graph, config=exported, int8=config.quantize == "int8")
     else:
         check_target(to, config.overwrite, WEIGHTS if config.base is None else OWN_WEIGHTS)
-        base = None if config.base is None else Path(config.base).expanduser() / WEIGHTS
+        base = None if config.base is None else Path(config.base) / WEIGHTS
         write_model = partial(write_weights, dtype=config.dtype, base=base, to=to)
 
     def write(model: MatePreTrainedModel, staged: Path) -> None:

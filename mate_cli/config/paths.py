@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mate_cli.config.rules import key
 
@@ -40,6 +42,26 @@ class PathsConfig:
             for name, value in named.items()
             if value is not None and "://" in value
         ]
+
+
+def expand_home(config: Any) -> Any:
+    """Expand ``~`` in the paths of a configuration, which it returns, and of its groups: each that is read or written.
+
+    So what checks a path and what uses it mean the same place.
+    """
+    for item in dataclasses.fields(config):
+        value = getattr(config, item.name)
+        if dataclasses.is_dataclass(value):
+            expand_home(value)
+        elif isinstance(config, PathsConfig) or item.metadata.get("reads") or item.metadata.get("writes"):
+            setattr(config, item.name, _expanded(value))
+    return config
+
+
+def _expanded(value: str | list[str] | None) -> str | list[str] | None:
+    if isinstance(value, list):
+        return [os.path.expanduser(path) for path in value]
+    return None if value is None else os.path.expanduser(value)
 
 
 def cache_folder(paths: PathsConfig) -> Path:

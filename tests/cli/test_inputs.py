@@ -11,6 +11,8 @@ import pytest
 from mate_cli.cli.inputs import nearest_run
 from mate_cli.cli.main import main
 from mate_cli.config.inference import PredictConfig
+from mate_cli.config.paths import PathsConfig, expand_home
+from mate_cli.config.runs import RunsConfig
 from mate_cli.runs.folder import load_run_config
 from mate_cli.system.errors import UserError
 
@@ -162,6 +164,29 @@ def test_a_checkpoint_of_tensorflow_says_what_it_is_for(folder: Path, capsys: py
     assert "run=tapas: is a checkpoint of TensorFlow, not a run: backbone=folder backbone.path=tapas starts" in error
     with pytest.raises(UserError, match="is a checkpoint of TensorFlow"):
         load_run_config("tapas")
+
+
+def test_the_home_folder_is_the_same_for_the_check_and_the_command(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = folder / "home"
+    monkeypatch.setenv("HOME", str(home))
+    made_run(home / "r" / "sample" / "x")
+    assert main(["report", "paths.runs=~/r", "to=~/page.html"]) == 0
+    assert (home / "page.html").is_file()
+    (error,) = errors(capsys, "evaluate", "run=~/r/sample/x")[-1:]
+    assert error.startswith(f"error: {home}/r/sample/x/config.yaml is not a configuration of mate train")
+    assert errors(capsys, "report", "to=~/r") == [f"error: to={home}/r: this is a folder; name another file"]
+    assert not (folder / "~").exists()
+
+
+def test_all_that_is_read_or_written_may_be_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    paths = PathsConfig(runs="~/runs", cache="~")
+    config = expand_home(PredictConfig(table="~/t.csv#2", to="a~", run="./~", question="~", paths=paths))
+    assert (config.table, config.to, config.run, config.question) == ("/home/me/t.csv#2", "a~", "./~", "~")
+    assert config.paths == PathsConfig(runs="/home/me/runs", cache="/home/me")
+    assert expand_home(RunsConfig(remove=["~/a", "b"])).remove == ["/home/me/a", "b"]
 
 
 def test_a_key_without_a_value_is_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
