@@ -22,7 +22,7 @@ from mate_cli.kinds.registry import kind_of
 from mate_cli.metrics.cell_selection import KS, example_places
 from mate_cli.metrics.denotation import answer_texts
 from mate_cli.metrics.wtq import gold_values
-from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.runs.folder import RunFolder, load_run_config, read_record
 from mate_cli.runs.other_data import data_mark
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import read_json_lines
@@ -184,8 +184,7 @@ def open_outcomes(folder: str, split: str, data_dir: str | None, paths: PathsCon
     lines = _lines(path / f"predictions-{label}.jsonl", command)
     source = data_source(config.task, split, data_dir or config.data_dir, paths)
     examples = _answered(source)
-    scored = RunFolder(path).metrics_file
-    count = json.loads(scored.read_text(encoding="utf-8"))[label]["questions"] if scored.is_file() else None
+    count = read_record(stage.folder.metrics_file).get(label, {}).get("questions")  # a kill may have left it out
     if count != len(examples) or not {line["id"] for line in lines} <= {example.id for example in examples}:
         raise UserError(
             f"{path} was scored on other questions than {split} has here; name their folder: data_dir=DIR, or score "

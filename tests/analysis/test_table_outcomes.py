@@ -175,6 +175,15 @@ def test_a_reader_alone_is_refused(trained: Any, capsys: pytest.CaptureFixture[s
     assert "a reader; name the folder that mate evaluate selector=... reader=" in capsys.readouterr().err
 
 
+def test_answers_without_their_scores_are_made_anew(run: Any) -> None:
+    """A kill between the two files leaves them so."""
+    folder = run("tabfact", "run", gold)
+    for scores in ({}, {"test": {"questions": 4}}):
+        Path(folder, "metrics.json").write_text(json.dumps(scores))
+        with pytest.raises(UserError, match=r"or score these: mate evaluate run=.* split=dev"):
+            opened(folder)
+
+
 def test_answers_that_cannot_be_read_are_made_anew(run: Any) -> None:
     folder = run("tabfact", "run", gold)
     Path(folder, "predictions-dev.jsonl").write_text('{"id": "1", ')
