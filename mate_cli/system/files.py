@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from mate_cli.system.errors import TRY_AGAIN, UserError
+from mate_cli.system.errors import TRY_AGAIN, UserError, disk_reason
 from mate_cli.system.stopping import has_ended
 
 LOCK = ".lock"
@@ -149,6 +149,23 @@ def made_once(folder: Path, waiting: Callable[[], None] = lambda: None) -> Itera
             partial.rename(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def writing_cache(what: str, folder: Path) -> Iterator[None]:
+    """Turn errors in writing ``what`` to a folder of the cache into a ``UserError``.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"cannot write {what} to {folder}: {disk_reason(error)}; set paths.cache or MATE_CACHE to a folder with "
+            "space that you may write to",
+            exit_code=1,
+        ) from error
 
 
 def content_hash(files: Iterable[Path]) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mate_cli.config.paths import PathsConfig, cache_folder
 from mate_cli.config.task import MixedConfig, TaskConfig
-from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.system.files import content_hash, made_once
+from mate_cli.system.errors import UserError
+from mate_cli.system.files import content_hash, made_once, writing_cache
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
 from mate_cli.tables.formats import FORMATS, data_problem, fetched_folders
@@ -68,13 +68,7 @@ def _sample_folder(cache: Path) -> Path:
     folder = cache / "sample" / code[:16]
     if folder.is_dir():
         return folder
-    try:
-        with made_once(folder) as partial:
-            if partial is not None:
-                sample.write_sample(partial)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the sample to {folder}: {disk_reason(error)}; set paths.cache or MATE_CACHE to a folder "
-            "that you may write to"
-        ) from error
+    with writing_cache("the sample", folder), made_once(folder) as partial:
+        if partial is not None:
+            sample.write_sample(partial)
     return folder

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from mate_cli.system.errors import UserError, named, shown
-from mate_cli.system.files import in_turn, made_once
+from mate_cli.system.files import in_turn, made_once, writing_cache
 from mate_cli.tables.releases import RELEASES, Release, Source
 from mate_cli.tables.split import file_below
 
@@ -59,17 +59,10 @@ def fetch_release(
     folder = release_folder(name, cache)
     if folder.is_dir():
         return folder
-    try:
-        with in_turn(cache / "locks" / f"fetch-{folder.name}.lock", waiting):  # all resume the same partial files
-            if not folder.is_dir():
-                _make(folder, RELEASES[name], lambda source: fetch(source, cache / "downloads", mirror, advance))
-    except OSError as error:
+    lock = cache / "locks" / f"fetch-{folder.name}.lock"
+    with writing_cache("the data", folder), in_turn(lock, waiting):  # all resume the same partial files
         if not folder.is_dir():
-            raise UserError(
-                f"cannot write the data to {cache}: {error.strerror or error}; set paths.cache or MATE_CACHE to a "
-                "folder with space that you may write to",
-                1,
-            ) from error
+            _make(folder, RELEASES[name], lambda source: fetch(source, cache / "downloads", mirror, advance))
     return folder
 
 

@@ -164,7 +164,7 @@ def test_a_partial_folder_is_never_read(opened: Open, tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(opened: Open, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=r"cannot write the cache in .*file") as caught:
+    with pytest.raises(UserError, match=r"cannot write what is encoded to .*file.*; set paths.cache") as caught:
         opened(cache="file")
     assert caught.value.exit_code == 1
 

@@ -18,6 +18,7 @@ from mate_cli.tables import download
 from mate_cli.tables.download import fetch, fetch_release, release_folder, unpack
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.releases import RELEASES, Release, Source
+from tests.system.test_files import file_size_limit
 from tests.tables.file_server import Server
 from tests.tables.releases import zipped, zipped_sqa
 
@@ -200,8 +201,12 @@ def test_of_two_that_fetch_a_release_one_waits_for_the_other(server: Server, tmp
 def test_a_cache_that_cannot_be_written(server: Server, tmp_path: Path, small_sqa: bytes) -> None:
     server.content = small_sqa
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=r"cannot write the data to .*; set paths.cache or MATE_CACHE"):
+    with pytest.raises(UserError, match=r"cannot write the data to .*; set paths.cache or MATE_CACHE") as caught:
         fetch_release("sqa", tmp_path / "file" / "cache", server.url)
+    assert caught.value.exit_code == 1
+    full = r"cannot write the data to .*/cache/data/sqa-.*: a limit on the size of files is reached; raise it"
+    with file_size_limit(10), pytest.raises(UserError, match=full):
+        fetch_release("sqa", tmp_path / "cache", server.url)
 
 
 def test_every_official_file_is_pinned() -> None:

@@ -188,8 +188,9 @@ def test_a_folder_that_is_missing_or_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such folder"):
         queries.source_folders(tmp_path / "nothing")
     (tmp_path / "cache").write_text("a file")
-    with pytest.raises(UserError, match="cannot write the questions"):
+    with pytest.raises(UserError, match="cannot write the questions") as caught:
         queries.made_folder([write_tables(tmp_path / "tables", 2)], QueriesConfig(), tmp_path / "cache")
+    assert caught.value.exit_code == 1
 
 
 @pytest.mark.parametrize("broken", ["{", '{"id": "x"}\n', "[]\n", '{"id": 1, "table": "none"}\n'])

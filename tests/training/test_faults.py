@@ -212,9 +212,9 @@ def test_where_there_is_room_again_the_run_goes_on(mate: Mate, undisturbed: Path
 
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no folder that refuses even root")
-@pytest.mark.parametrize("key", ["paths.runs", "paths.cache"])
-def test_a_folder_that_cannot_be_written(mate: Mate, key: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert mate("train", *RUN, f"{key}=/sys/kernel/mate") in (1, 2)
+@pytest.mark.parametrize(("key", "code"), [("paths.runs", 2), ("paths.cache", 1)])
+def test_a_folder_that_cannot_be_written(mate: Mate, key: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert mate("train", *RUN, f"{key}=/sys/kernel/mate") == code
     error = one_line(capsys)
     assert "cannot write" in error
     assert key in error
@@ -226,7 +226,7 @@ def test_a_cache_with_a_file_in_the_way(
 ) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / part).touch()
-    assert mate("train", *TINY, f"paths.cache={tmp_path / 'other'}") in (1, 2)
+    assert mate("train", *TINY, f"paths.cache={tmp_path / 'other'}") == 1
     error = one_line(capsys)
     assert f"{tmp_path / 'other' / part}" in error
     assert "set paths.cache or MATE_CACHE to a folder" in error

@@ -11,7 +11,7 @@ from typing import Any
 
 from mate_cli.config.task import QueriesConfig
 from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.system.files import content_hash, made_once, read_json_lines
+from mate_cli.system.files import content_hash, made_once, read_json_lines, writing_cache
 from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.corpus import Corpus
 from mate_cli.tables.queries.generate import DEV, SOURCES, TABLES, TRAIN, write_questions
@@ -65,15 +65,9 @@ def made_folder(sources: list[Path], config: QueriesConfig, cache: Path) -> Path
     folder = cache / "queries" / hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     if folder.is_dir():
         return folder
-    try:
-        with made_once(folder) as partial:
-            if partial is not None:
-                write_questions(partial, sources, config)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the questions to {folder}: {disk_reason(error)}; set paths.cache or MATE_CACHE to a folder "
-            "that you may write to"
-        ) from error
+    with writing_cache("the questions", folder), made_once(folder) as partial:
+        if partial is not None:
+            write_questions(partial, sources, config)
     return folder
 
 
