@@ -249,9 +249,10 @@ def make_folder(path: Path, what: str, key: str) -> bool:
 def read_record(path: Path) -> dict[str, Any]:
     """Read a JSON object; return an empty one if the file is missing or broken."""
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
+    return record if isinstance(record, dict) else {}
 
 
 def load_run_config(run: Path | str, max_tokens: int | None = None, expansion: str | None = None) -> TrainConfig:

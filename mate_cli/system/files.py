@@ -55,9 +55,12 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     packed = path.suffix == ".gz"
     try:
         with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
-            return [dict(json.loads(line)) for line in file]  # str.splitlines would also cut inside of texts, at U+2028
+            values = [json.loads(line) for line in file]  # str.splitlines would also cut inside of texts, at U+2028
     except (EOFError, zlib.error) as error:
         raise gzip.BadGzipFile(str(error)) from error
+    if not all(isinstance(value, dict) for value in values):
+        raise ValueError("a line is no object")
+    return values
 
 
 @contextmanager

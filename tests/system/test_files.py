@@ -56,6 +56,13 @@ def test_texts_with_separators_of_lines_stay_whole(tmp_path: Path) -> None:
     assert files.read_json_lines(tmp_path / "records.jsonl") == values
 
 
+@pytest.mark.parametrize("line", ["", "null", "5", "[1]", '[["a", 1]]', '{"a": '])
+def test_lines_that_are_no_objects_are_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "records.jsonl").write_text(f'{{"a": 1}}\n{line}\n')
+    with pytest.raises(ValueError, match=r"no object|Expecting"):
+        files.read_json_lines(tmp_path / "records.jsonl")
+
+
 def test_the_temporary_of_each_process_is_its_own(tmp_path: Path) -> None:
     with files.replacing(tmp_path / "a") as one:
         child = os.fork()
