@@ -239,7 +239,7 @@ def make_folder(path: Path, what: str, key: str) -> bool:
         path.mkdir(parents=True, exist_ok=True)
         probe = path / ".writable"
         probe.touch()
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another process that starts in the folder may have removed it
     except OSError as error:
         reason = f"cannot write the {what} {path}: {disk_reason(error)}"
         raise UserError(f"{reason}; choose another with {key}=DIR") from error
