@@ -73,8 +73,11 @@ class Columns:
 
     def records(self, content: bytes) -> tuple[list[Record], int]:
         end = content.rfind(b"\n") + 1
-        while content.count(b'"', 0, end) % 2:  # a line end inside of quotes ends no row
-            end = content.rfind(b"\n", 0, end - 1) + 1
+        quotes = content.count(b'"', 0, end)
+        while quotes % 2:  # a line end inside of quotes ends no row
+            line = content.rfind(b"\n", 0, end - 1) + 1
+            quotes -= content.count(b'"', line, end)  # not all again, line by line: a file of others may have one quote
+            end = line
         _check_start(content, content[:end], self.text((), is_first=True).encode())
         try:
             rows = list(csv.reader(io.StringIO(content[:end].decode(), newline=""), **self.dialect))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mate_cli.inference import question_file
+from mate_cli.inference.answer_file import answer_form
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.user_questions import read_questions
@@ -151,6 +152,33 @@ def test_answers_as_a_table_go_on_at_every_cut(name, separator, ask, monkeypatch
         assert ask(*words) == 2
         assert "something else than answers to these questions" in capsys.readouterr().err
         assert Path(name).read_bytes() == other
+
+
+class Watched(bytes):
+    """Sums up how much of it is looked through for quotes."""
+
+    counted = 0
+
+    def count(self, part, start, end):
+        self.counted += end - start
+        return super().count(part, start, end)
+
+
+def test_whole_rows_are_found_in_one_pass_at_every_cut():
+    form = answer_form(Path("a.csv"), ())
+    answers = [{"question": 'a "b"\n\nc', "answer": '"'}, {"question": "d", "answer": "\n"}, {"question": "e"}]
+    ends = [len(form.text(answers[:number], is_first=True).encode()) for number in range(len(answers) + 1)]
+    whole = form.text(answers, is_first=True).encode()
+    for cut in range(len(whole) + 1):
+        content = Watched(whole[:cut])
+        records, end = form.records(content)
+        assert end == max((one for one in ends if one <= cut), default=0)
+        assert [record["question"] for record in records] == [one["question"] for one in answers[: len(records)]]
+        assert content.counted <= 2 * cut
+    foreign = Watched(b'"' + b"a,b\n" * 1000)
+    with pytest.raises(ValueError, match="no record starts so"):
+        form.records(foreign)
+    assert foreign.counted <= 2 * len(foreign)
 
 
 @pytest.mark.parametrize(
