@@ -25,7 +25,7 @@ from mate_cli.bench.point import Point
 from mate_cli.config.bench import BenchConfig
 from mate_cli.config.plain import to_plain
 from mate_cli.runs.provenance import code_version, environment
-from mate_cli.system.errors import UserError
+from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import hold, write_json
 from mate_cli.system.processor import processor_name
 from mate_cli.system.products import processor_instructions
@@ -67,7 +67,7 @@ class Results:
             self._begin(file, overwrite, resume)
         except OSError as error:
             self.release()
-            raise UserError(f"cannot write {file}: {error.strerror}; take another folder with to=FOLDER") from error
+            raise UserError(f"cannot write {file}: {disk_reason(error)}; take another folder with to=FOLDER") from error
         except BaseException:
             self.release()
             raise

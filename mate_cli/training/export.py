@@ -40,7 +40,7 @@ from mate_cli.models.configuration import MateConfig
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model, write_config, write_model
 from mate_cli.runs.folder import RunFolder, read_record
-from mate_cli.system.errors import UserError
+from mate_cli.system.errors import UserError, disk_reason
 
 _REMOTE = Path(models.__file__).with_name("modeling_mate.py")
 
@@ -95,8 +95,7 @@ def export_run(
             shutil.copyfile(_REMOTE, staged / _REMOTE.name)
             write(model, staged)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot write to {to} ({reason}); it is as it was before", exit_code=1) from error
+        raise UserError(f"cannot write to {to} ({disk_reason(error)}); it is as it was before", exit_code=1) from error
 
 
 def _auto_map(model_class: type[MatePreTrainedModel]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from mate_cli.bench.memory import MemoryServer
 from mate_cli.bench.point import Point
 from mate_cli.cli import diagnosis
 from mate_cli.cli.main import main
+from tests.system.test_files import file_size_limit
 
 TINY = ("sizes=[tiny]", "suite.rounds=3", "device=cpu", "threads=1")
 
@@ -171,6 +172,9 @@ def test_a_folder_that_can_no_longer_be_written_is_one_line(
     Path("file").touch()
     assert bench("to=file/x") == 2
     assert capfd.readouterr().err.startswith("error: cannot write file/x/results.json: ")
+    with file_size_limit(1000):
+        assert bench("to=y") == 2
+    assert "cannot write y/results.json: a limit on the size of files is reached; raise it" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_full_disk_leaves_nothing_and_no_half(selector: RunFolder, tmp_path: P
     to = tmp_path / "to"
     with file_size_limit(size):
         message = message_of(selector, to)
-    assert f"cannot write to {to}" in message
+    assert f"cannot write to {to} (a limit on the size of files is reached; raise it" in message
     assert message.endswith("; it is as it was before")
     assert list(tmp_path.iterdir()) == []
     exported(selector, to)
