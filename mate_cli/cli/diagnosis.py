@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -82,8 +83,9 @@ def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: b
             several = [item for item in parsed if item.is_sweep_override()]
             lines += [_several_values(command, item) for item in several]
             parsed = [item for item in parsed if item not in several or not _is_list(command, item)]
+        composed = cache(lambda options: compose(command, list(options)))  # most jobs of a sweep have the same options
         for settings in _variants(parsed):
-            lines += _setting_problems(command, settings, complete)
+            lines += _setting_problems(command, settings, complete, composed)
     return list(dict.fromkeys(lines))
 
 
@@ -157,7 +159,13 @@ def _options(group: str) -> list[str]:
     return loader.repository.get_group_options(group, ObjectType.CONFIG)
 
 
-def _setting_problems(command: str, settings: list[Setting], complete: bool) -> list[str]:
+def _setting_problems(
+    command: str, settings: list[Setting], complete: bool, composed: Callable[[tuple[str, ...]], DictConfig]
+) -> list[str]:
+    """
+    Args:
+        composed: returns the configuration with these options of groups, which is not to be changed.
+    """
     groups = default_options(command)
     chosen = {name: choice for name, choice in settings if name in groups}
     lines = [
@@ -167,13 +175,13 @@ def _setting_problems(command: str, settings: list[Setting], complete: bool) -> 
     ]
     valid = [f"{name}={choice}" for name, choice in chosen.items() if choice in _options(name)]
     try:
-        config = compose(command, valid)
+        config = deepcopy(composed(tuple(valid)))
     except HydraException as error:
         return [*lines, f"{' '.join(valid)}: {' '.join(str(error).split())}"]
     for name, value in settings:
         if name not in chosen:
             lines += _set(command, config, name, value)
-    return lines + _value_problems(command, config, complete)
+    return lines + _value_problems(config, complete)
 
 
 def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[str]:
@@ -217,7 +225,7 @@ def _unknown_key(command: str, config: DictConfig, name: str) -> str:
     return f"unknown key '{name}': {hint}"
 
 
-def _value_problems(command: str, config: DictConfig, complete: bool) -> list[str]:
+def _value_problems(config: DictConfig, complete: bool) -> list[str]:
     missing = [name for name, value in leaves(OmegaConf.to_container(config)).items() if value == MISSING]
     for name in missing:  # so that the other values can be looked at
         OmegaConf.update(config, name, "missing")

@@ -91,6 +91,18 @@ class TestText:
         assert operator.attrgetter(key)(jobs.configs[0]) == "a,b [c] ${d}"
 
 
+def test_the_options_of_a_sweep_are_composed_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    compose, composed = diagnosis.compose, list[tuple[str, ...]]()
+    monkeypatch.setattr(
+        diagnosis, "compose", lambda command, words: composed.append(tuple(words)) or compose(command, words)
+    )
+    words = ["model=mate,tapas", "seed=0,1,two,3", "epochs=1,-1"]
+    seed, epochs = diagnosis.diagnose("train", words, multirun=True, complete=True)
+    assert seed.startswith("seed=two: must be a whole number")
+    assert epochs == "epochs=-1.0: must be above 0"
+    assert composed == [("model=mate",), ("model=tapas",)]
+
+
 def test_a_job_receives_the_dataclass(jobs: Jobs) -> None:
     assert main(["train", "task=hybridqa", "backbone=minilm", "seed=3"]) == 0
     assert isinstance(jobs.configs[0], TrainConfig)
