@@ -58,7 +58,8 @@ class StepSampler(Sampler[list[Any]]):
             share = indices[self.rank :: self.world_size].tolist()
             if self.classes is not None:
                 # Of the whole step: a rank cannot see it in its own share, and all must agree.
-                share = [(index, int(self.classes[indices].max())) for index in share]
+                highest = int(self.classes[indices].max())
+                share = [(index, highest) for index in share]
             for begin in range(0, len(share), self.micro_batch):
                 yield share[begin : begin + self.micro_batch]
 
