@@ -16,10 +16,10 @@ from mate_cli.system.files import content_hash
 from mate_cli.tables.answer_rows import without_answer
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.perturb import Perturbation, arrangements
-from mate_cli.tables.queries.sources import are_copies, benchmark_of, tables_of
+from mate_cli.tables.queries.sources import are_copies, benchmark_of
 from mate_cli.tables.reading import TrainingCells, reading_examples, training_examples
 from mate_cli.tables.split import Split
-from mate_cli.tables.table import Example
+from mate_cli.tables.table import Example, Table
 
 
 class SplitSource(Protocol):
@@ -145,31 +145,31 @@ class PartSource(MadeSource):
 
 @dataclass(frozen=True)
 class UnseenSource(MadeSource):
-    """The questions of a split about tables that are no copies of tables in the training splits of other benchmarks.
+    """The questions of a split about tables that are no copies of tables of other sources.
 
     Attributes:
-        seen: the folders of the benchmarks.
+        seen: the other sources.
     """
 
-    seen: tuple[Path, ...]
+    seen: tuple[SplitSource, ...]
 
     @property
     def how(self) -> str:
-        others = (DataSource(benchmark_in(folder), folder, "train").fingerprint() for folder in self.seen)
-        return f"no copies of tables of {', '.join(others)}"
+        return f"no copies of tables of {', '.join(source.fingerprint() for source in self.seen)}"
 
     def read(self) -> Split:
         """Read the part.
 
         Raises:
-            UserError: the files are missing or broken, a folder has no benchmark, or the part is empty.
+            UserError: the files are missing or broken, or the part is empty.
         """
         split = self.base.read()
-        tables = list({id(example.table): example.table for example in split.examples}.values())
-        seen = [t for folder in self.seen for t in tables_of(benchmark_in(folder), folder, "train")]
+        tables, seen = _tables(split), [table for source in self.seen for table in _tables(source.read())]
         new = {table.id for table, is_copy in zip(tables, are_copies(tables, seen), strict=True) if not is_copy}
         if not new:
-            raise UserError(f"seen: every table of {self.split} is a copy of one there; leave it out")
+            raise UserError(
+                f"every table of {self.split} is a copy of one that was seen or held out; no question is left"
+            )
         return _part(split, [example for example in split.examples if example.table.id in new])
 
 
@@ -245,15 +245,19 @@ class ReadingSource(MadeSource):
         return training_examples(question, self.cells, self.input)
 
 
-def benchmark_in(folder: Path) -> str:
-    """Return the name of the benchmark in a folder.
+def training_split(folder: Path) -> DataSource:
+    """Return the training split of the benchmark in a folder.
 
     Raises:
         UserError: there is none.
     """
     if not (name := benchmark_of(folder)):
         raise UserError(f"seen={folder}: this is no folder of SQA, WikiTableQuestions, TabFact or HybridQA")
-    return name
+    return DataSource(name, folder, "train")
+
+
+def _tables(split: Split) -> list[Table]:
+    return list({id(example.table): example.table for example in split.examples}.values())
 
 
 def _part(split: Split, examples: Sequence[Example]) -> Split:

@@ -20,6 +20,7 @@ from mate_cli.encoding.source import (
     PartSource,
     SplitSource,
     UnseenSource,
+    training_split,
 )
 from mate_cli.system.errors import UserError
 from mate_cli.tables.formats import FORMATS
@@ -135,14 +136,14 @@ def tables_of(source: SplitSource) -> set[str]:
 
 
 def test_copies_of_tables_of_other_training_splits_are_left_out(tmp_path: Path) -> None:
-    whole, other = DataSource("wtq", write_wtq(tmp_path / "wtq"), "dev"), write_sqa(tmp_path / "sqa")
+    whole, other = DataSource("wtq", write_wtq(tmp_path / "wtq"), "dev"), training_split(write_sqa(tmp_path / "sqa"))
     unseen = UnseenSource(whole, (other,))
     assert unseen.read().examples == whole.read().examples
     assert unseen.fingerprint() != whole.fingerprint()
-    with pytest.raises(UserError, match="seen: every table of dev is a copy of one there"):
-        UnseenSource(whole, (whole.data_dir,)).read()
+    with pytest.raises(UserError, match="every table of dev is a copy of one that was seen or held out"):
+        UnseenSource(whole, (whole,)).read()
     with pytest.raises(UserError, match="this is no folder of SQA"):
-        UnseenSource(whole, (tmp_path,)).read()
+        training_split(tmp_path)
 
 
 def test_rows_of_the_answer_are_taken_away_or_kept(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 import yaml
 from datasets import Dataset
@@ -13,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.config.task import MixedConfig, TaskConfig
+from mate_cli.tables.queries.sources import are_copies
+from mate_cli.training import rows
 from mate_cli.training.rows import mixed_rows
 from tests.tables.releases import write_tabfact, write_wtq
 from tests.tables.tables_with_texts import write_csv
@@ -58,6 +62,36 @@ def test_made_questions_join_real_ones_and_dev_stays(mate, tmp_path, tables, cap
     assert own == others  # a share of one half
     scores = [json.loads((run / "metrics.json").read_text())["dev"]["questions"] for run in (alone, mixed)]
     assert scores[0] == scores[1]
+
+
+def write_wtq_about(tables, folder):
+    """WikiTableQuestions with two look-ups of each table of a folder."""
+    write_wtq(folder)
+    questions = []
+    for number, file in enumerate(sorted(tables.glob("*.csv"))):
+        with file.open(newline="") as lines:
+            header, first, *_ = table = list(csv.reader(lines))
+        copy = "".join(",".join(f'"{text}"' for text in row) + "\n" for row in table)
+        (folder / "csv" / "1-csv" / f"7{number}.csv").write_text(copy)
+        answers = [(name, text) for name, text in zip(header, first, strict=True) if text and "|" not in text][:2]
+        for name, text in answers:
+            questions.append(f"nt-{len(questions) + 10}\twhat {name}?\tcsv/1-csv/7{number}.csv\t{text}")
+    train = folder / "data" / "random-split-1-train.tsv"
+    train.write_text(train.read_text() + "\n".join(questions) + "\n")
+    return folder
+
+
+def test_no_made_question_is_about_a_held_out_table(mate, tmp_path, tables, monkeypatch):
+    opened, open_split = [], rows.open_split
+    monkeypatch.setattr(rows, "open_split", lambda source, *rest: (opened.append(source), open_split(source, *rest))[1])
+    words = ("task=wtq", f"data_dir={write_wtq_about(tables, tmp_path / 'wtq')}", *QUERIES)
+    held_out = "task.schedules.smoke.held_out=0.4"
+    trained(mate, tmp_path, "run", *words, f"task.mixed.data_dir={tables}", held_out)
+    chosen_by, mixed, all_made = (
+        [example.table for example in source.read().examples] for source in (*opened[1:], opened[2].base)
+    )
+    assert not are_copies(mixed, chosen_by).any()
+    assert 0 < len(mixed) == np.count_nonzero(~are_copies(all_made, chosen_by)) < len(all_made)
 
 
 def test_the_content_of_mixed_data_tells_runs_apart_and_its_place_does_not(mate, tmp_path, tables):
