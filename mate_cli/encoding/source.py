@@ -167,9 +167,7 @@ class UnseenSource(MadeSource):
         tables, seen = _tables(split), [table for source in self.seen for table in _tables(source.read())]
         new = {table.id for table, is_copy in zip(tables, are_copies(tables, seen), strict=True) if not is_copy}
         if not new:
-            raise UserError(
-                f"every table of {self.split} is a copy of one that was seen or held out; no question is left"
-            )
+            raise UserError(f"every table of {self.split} is a copy of one that was seen or held out")
         return _part(split, [example for example in split.examples if example.table.id in new])
 
 

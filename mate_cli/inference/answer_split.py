@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from mate_cli.config.inference import EvaluateConfig
-from mate_cli.encoding.source import DrawnSource
+from mate_cli.config.task import active_schedule
+from mate_cli.encoding.source import DataSource, DrawnSource, PartSource, SplitSource
 from mate_cli.inference.pointr import read_cells, select
-from mate_cli.inference.stages import Pipeline
+from mate_cli.inference.stages import Pipeline, Stage
 from mate_cli.metrics.cell_selection import KS
 from mate_cli.runs.folder import RunFolder, make_folder, read_record
 from mate_cli.runs.provenance import environment
@@ -59,17 +60,19 @@ def answer_split(config: EvaluateConfig, pipeline: Pipeline, weight: float | Non
     """Select cells, read them, and weigh both stages.
 
     Args:
-        weight: of the reader; None fits it on the questions, which must have answers.
+        weight: of the reader; None fits it on the questions, which must have answers, about tables that neither stage
+            was trained on, if there are such tables.
 
     Raises:
         UserError: the data is missing.
     """
     trained = pipeline.reader.config
     whole = data_source(trained.task, config.split, config.data_dir or trained.data_dir, config.paths)
-    source = whole if config.limit is None else DrawnSource(whole, config.limit)
+    part = whole if weight is not None else _unseen_part(pipeline, whole, console)
+    source = part if config.limit is None else DrawnSource(part, config.limit)
     examples = source.read().examples
     gold = read_gold(whole.data_dir, whole.split)
-    if config.limit is not None:
+    if source is not whole:
         gold = {example.id: gold[example.id] for example in examples}
     selection = select(pipeline, source, examples, config.top, config.hardware, console)
     cells = read_cells(pipeline, examples, selection, config.hardware, console)
@@ -82,6 +85,19 @@ def answer_split(config: EvaluateConfig, pipeline: Pipeline, weight: float | Non
     answered = {name: question.answers for name, question in gold.items() if question.answers is not None}
     fit = fit_weight([cells.get(name, ()) for name in answered], list(answered.values()))
     return Answers(examples, gold, cells, numbers, fit.weight, fit, config.limit)
+
+
+def _unseen_part(pipeline: Pipeline, train: DataSource, console: Console) -> SplitSource:
+    """Return the part of ``train`` that both stages held out; all of it, with a warning, if there is none.
+
+    Stages are too sure of what they have learned, and one may be more so than the other.
+    """
+    stages = [stage for stage in (pipeline.selector, pipeline.reader) if isinstance(stage, Stage)]
+    share = min(active_schedule(stage.config).held_out for stage in stages)  # a smaller share is part of a greater
+    if share:
+        return PartSource(train, share, held_out=True)
+    console.print("the weight is fitted on questions that a stage was trained on; a schedule with held_out keeps some")
+    return train
 
 
 def known_weight(config: EvaluateConfig, folder: RunFolder, mark: str) -> float | None:

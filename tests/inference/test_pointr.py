@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from mate_cli.analysis.outcomes import open_outcomes
 from mate_cli.config.paths import PathsConfig
-from mate_cli.encoding.source import DataSource, DrawnSource
+from mate_cli.encoding.source import DataSource, DrawnSource, PartSource
 from mate_cli.metrics.baselines import tfidf_cell_ranking
 from mate_cli.metrics.hybridqa import exact_match, f1
 from mate_cli.runs.folder import read_record
@@ -103,6 +104,24 @@ def test_a_weight_is_fitted_on_training_questions_and_kept(
     assert metrics["dev"]["weight"] == weight["value"]
     assert metrics["dev"]["questions"] == metrics["dev"]["limit"] == metrics["train"]["limit"] == 20
     assert metrics["weight"] == weight
+
+
+def test_a_weight_is_fitted_on_tables_that_neither_stage_was_trained_on(
+    mate: Mate, data: Path, stages: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = []
+    for stage, share in zip(stages, (0.6, 0.4), strict=True):
+        name, path = stage.split("=")
+        config = yaml.safe_load((copied := shutil.copytree(path, tmp_path / name) / "config.yaml").read_text())
+        config["task"]["schedules"][config["schedule"]]["held_out"] = share
+        copied.write_text(yaml.safe_dump(config))
+        words.append(f"{name}={tmp_path / name}")
+    assert mate("evaluate", *words, "top=3", "to=out", "hardware=cpu", "split=train", "limit=30") == 0
+    assert "trained on" not in capsys.readouterr().out
+    held_out = {e.id for e in PartSource(DataSource("hybridqa", data, "train"), 0.4, held_out=True).read().examples}
+    answered = {record["id"] for record in _records(Path("out"), "train")}
+    assert answered <= held_out
+    assert len(answered) == min(30, len(held_out))
 
 
 def test_answers_to_other_data_leave_those_to_the_stages_own(
