@@ -141,7 +141,7 @@ def test_a_noun_names_one_column() -> None:
         column.name: {noun(column, random).one for _ in range(50)} | {noun(column, random).many for _ in range(50)}
         for column in Sheet(ALIKE).columns
     }
-    assert names["weight in kg"] == {"weight in kg", "weights in kg", "weight in kgs"} & names["weight in kg"]
+    assert names["weight in kg"] <= {"weight in kg", "weights in kg", "weight in kgs"}
     assert names["club (home)"] == {"club (home)", "clubs (home)"}
     every = [name for several in names.values() for name in several]
     assert len(every) == len({*every})
