@@ -21,6 +21,8 @@ HEADS, FEED_FORWARD, WIDTH, HEAD_SIZE, VALUES = 3, 4, 12, 4, 2
 
 STEPS, BATCH, RATE, SCORED = 400, 256, 1e-2, 4096
 
+WAVES = 16  # tanh of random planes in a map
+
 # Two tokens of a question and a table of two by two cells.
 _ROW, _COLUMN, _SEGMENT = torch.tensor([[0, 0, 1, 1, 2, 2], [0, 0, 1, 2, 1, 2], [0, 0, 1, 1, 1, 1]])
 TOKENS = len(_ROW)
@@ -70,11 +72,11 @@ def fit_error(depth: int, seed: int, steps: int = STEPS) -> float:
         return float((F.mse_loss(network(inputs), outputs) / variance).sqrt())
 
 
-def random_map(generator: torch.Generator, waves: int = 16) -> Map:
+def random_map(generator: torch.Generator) -> Map:
     """Return a smooth map, a sum of tanh of random planes, in which every output depends on every input."""
     size = TOKENS * VALUES
-    planes = torch.randn(size, waves, generator=generator) * 2 / size**0.5
-    shifts, mix = torch.randn(waves, generator=generator), torch.randn(waves, size, generator=generator) / waves**0.5
+    planes = torch.randn(size, WAVES, generator=generator) * 2 / size**0.5
+    shifts, mix = torch.randn(WAVES, generator=generator), torch.randn(WAVES, size, generator=generator) / WAVES**0.5
     return lambda inputs: (torch.tanh((4 * inputs.flatten(1) - 2) @ planes + shifts) @ mix).view_as(inputs)
 
 
