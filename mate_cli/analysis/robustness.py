@@ -2,7 +2,9 @@
 
 Predictions are cells with an operator, or a label. A prediction stays the same if it chooses the same cells, wherever
 they are now, and the same operator or label. Rows of other tables can change the true answer ("how many teams are
-there?"), so some answers rightly change with them.
+there?"), so some answers rightly change with them. A follow-up of a conversation is read with the right answer to the
+question before it, not with the predicted one as in SQA's official scores. Questions of a conversation are drawn
+together for the intervals.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.row_fields import row_field
 from mate_cli.encoding.source import PerturbedSource, SplitSource
 from mate_cli.inference.evaluate import predict_split
+from mate_cli.inference.trust import conversation_numbers
 from mate_cli.kinds.kind import QuestionAnswering
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
@@ -69,6 +72,8 @@ class LengthBin:
 
 @dataclass(frozen=True)
 class Robustness:
+    """Sensitivity and accuracy by length; follow-ups of conversations are read with the right answers before them."""
+
     sensitivities: tuple[Sensitivity, ...]
     lengths: tuple[LengthBin, ...]
 
@@ -142,15 +147,16 @@ def _sensitivity(run: JudgedRun, perturbation: Perturbation) -> Sensitivity:
     same = [is_same(run.answering, before[e.id], after[e.id], tables[e.table.id]) for e in read]
     was_right = [run.is_right(e, before[e.id]) for e in read]
     now_right = [run.is_right(tables[e.table.id].applied(e), after[e.id]) for e in read]
+    conversations = conversation_numbers(read)
     return Sensitivity(
         perturbation=perturbation,
         questions=len(asked),
         unread=len(asked) - len(read),
         tokens=int(np.median([lengths[e.id] for e in read])),
-        changed=mean_interval([not kept for kept in same]),
-        before=mean_interval(was_right),
-        after=mean_interval(now_right),
-        gain=paired_bootstrap(now_right, was_right),
+        changed=mean_interval([not kept for kept in same], conversations),
+        before=mean_interval(was_right, conversations),
+        after=mean_interval(now_right, conversations),
+        gain=paired_bootstrap(now_right, was_right, conversations),
         changed_ids=tuple(e.id for e, kept in zip(read, same, strict=True) if not kept),
     )
 
@@ -161,7 +167,6 @@ def _by_length(run: JudgedRun) -> list[LengthBin]:
     read = [example for example in run.examples.values() if example.id in run.predictions]
     bins = np.array([1 << (lengths[example.id] - 1).bit_length() for example in read])
     right = np.array([run.is_right(example, run.predictions[example.id]) for example in read])
-    return [
-        LengthBin(int(tokens), int(np.sum(bins == tokens)), mean_interval(right[bins == tokens]))
-        for tokens in np.unique(bins)
-    ]
+    conversations = conversation_numbers(read)
+    chosen = [(int(tokens), bins == tokens) for tokens in np.unique(bins)]
+    return [LengthBin(tokens, int(own.sum()), mean_interval(right[own], conversations[own])) for tokens, own in chosen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from mate_cli.metrics.wtq import gold_values
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.prediction_files import TAGGED, read_tagged
+from mate_cli.tables.table import Example
 
 Measures = dict[str, Any]
 
@@ -32,12 +33,14 @@ class JudgedAnswers:
 
     Attributes:
         right: bool ``[answers]``, by the official measure of the task; tables: id of the table of each.
+        conversations: see ``conversation_numbers``.
         cells: their cells, where it is known whether they belong to the answer.
     """
 
     confidences: list[Confidence]
     right: NDArray[np.bool_]
     tables: list[str]
+    conversations: NDArray[np.int64]
     cells: list[JudgedCell]
 
 
@@ -74,7 +77,18 @@ def judged(run: EvaluatedRun, predictions: Mapping[str, Any]) -> JudgedAnswers:
         if answering.judged_cells is not None
         for sure, is_right in answering.judged_cells(e, predictions[e.id])
     ]
-    return JudgedAnswers(confidences, np.array(right, dtype=bool), [e.table.id for e in asked], cells)
+    tables, conversations = [e.table.id for e in asked], conversation_numbers(asked)
+    return JudgedAnswers(confidences, np.array(right, dtype=bool), tables, conversations, cells)
+
+
+def conversation_numbers(examples: Iterable[Example]) -> NDArray[np.int64]:
+    """Return the number of the conversation of each question, int64, the groups of a ``bootstrap``.
+
+    A question outside of conversations has a number of its own.
+    """
+    names = [(e.conversation, e.conversation or e.id) for e in examples]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def held_out_tables(folder: RunFolder, trained: TrainConfig, whole: DataSource) -> SplitSource:
@@ -118,7 +132,8 @@ def measured(run: EvaluatedRun, label: str, predictions: Mapping[str, Any], cali
     The note goes by the label of the evaluation, as its scores do.
 
     The measures are ``calibration_error`` without and with the calibration and, with the threshold, the share of
-    questions with an answer (``coverage``) and the share of these that are right, with its 95% interval.
+    questions with an answer (``coverage``) and the share of these that are right, with its 95% interval; questions of a
+    conversation are drawn together.
     """
     answers = judged(run, predictions)
     if not len(answers.right):
@@ -132,8 +147,9 @@ def measured(run: EvaluatedRun, label: str, predictions: Mapping[str, Any], cali
     }
     if calibration.threshold is not None:
         point = answered(sure, answers.right, calibration.threshold)
-        given = answers.right[sure >= calibration.threshold]
-        measures |= {"coverage": point.coverage, "accuracy": asdict(mean_interval(given)) if len(given) else None}
+        given = sure >= calibration.threshold
+        share = mean_interval(answers.right[given], answers.conversations[given]) if given.any() else None
+        measures |= {"coverage": point.coverage, "accuracy": None if share is None else asdict(share)}
     calibration.measured(label, measures).write(run.folder.calibration_file)
     return measures
 
@@ -145,7 +161,8 @@ def unanswered(run: EvaluatedRun, label: str) -> Measures:
 
     Returns:
         the number of ``questions``, and the share of them that gets no answer at the threshold: with the rows
-        (``whole``) and without (``removed``), and without them by kind of question where the data names kinds.
+        (``whole``) and without (``removed``), with 95% intervals as of ``measured``, and without them by kind of
+        question where the data names kinds.
 
     Raises:
         UserError: the run has no calibration with a threshold, or no question has an answer in cells.
@@ -154,16 +171,16 @@ def unanswered(run: EvaluatedRun, label: str) -> Measures:
     if calibration is None or calibration.threshold is None:
         raise UserError(f"unanswerable: {run.folder.path} has no threshold; {REMEDY} fits one, or a lower accuracy")
     whole, removed = (_below(run, calibration, calibration.threshold, is_removed) for is_removed in (False, True))
-    names = sorted(whole.keys() & removed.keys())
-    kinds = {example.id: example.reasoning for example in run.examples}
+    names, examples = sorted(whole.keys() & removed.keys()), {example.id: example for example in run.examples}
+    conversations = conversation_numbers(examples[name] for name in names)
     by_kind = {
-        kind: float(np.mean([removed[name] for name in names if kinds[name] == kind]))
-        for kind in sorted({kinds[name] for name in names} - {""})
+        kind: float(np.mean([removed[name] for name in names if examples[name].reasoning == kind]))
+        for kind in sorted({examples[name].reasoning for name in names} - {""})
     }
     measures = {
         "questions": len(names),
-        "whole": asdict(mean_interval([whole[name] for name in names])),
-        "removed": asdict(mean_interval([removed[name] for name in names])),
+        "whole": asdict(mean_interval([whole[name] for name in names], conversations)),
+        "removed": asdict(mean_interval([removed[name] for name in names], conversations)),
         "by_kind": by_kind,
     }
     calibration.measured(f"{label} without answers", measures).write(run.folder.calibration_file)

@@ -17,7 +17,8 @@ from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, wr
 CAPTION = (
     "Per cent, with 95% intervals, of the questions whose table a perturbation changes and that are read "
     "with and without it; tokens are the median of what is then read. The answer is taken to stay right; rows of "
-    "other tables can make another one right."
+    "other tables can make another one right. A follow-up of a conversation is read with the right answer to the "
+    "question before it; questions of a conversation are drawn together for the intervals."
 )
 
 _WORDS = {"rows": "rows shuffled", "columns": "columns shuffled"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -144,6 +145,25 @@ def test_what_is_refused(trained, capsys, words, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_questions_of_a_conversation_are_drawn_together(run, monkeypatch):
+    """Conversations of four questions, in each of which all are right or none is, before and after."""
+    judged, sequences = run(the_answer), {}
+    for number, (name, example) in enumerate(judged.examples.items()):
+        sequences[name] = f"c-{number // 4}"
+        judged.examples[name] = replace(example, conversation=sequences[name], operator="NONE")
+    monkeypatch.setattr(judged, "is_right", lambda example, _: int(sequences[example.id][2:]) % 2 == 0)
+    together = robustness(judged, [Perturbation("rows")])
+    judged.examples = {name: replace(example, conversation="") for name, example in judged.examples.items()}
+    alone = robustness(judged, [Perturbation("rows")])
+    pairs = [(ours.accuracy, theirs.accuracy) for ours, theirs in zip(together.lengths, alone.lengths, strict=True)]
+    (ours,), (theirs,) = together.sensitivities, alone.sensitivities
+    pairs += [(ours.before, theirs.before), (ours.after, theirs.after)]
+    pairs += [(ours.changed, theirs.changed), (ours.gain, theirs.gain)]  # no answer changes
+    for wide, narrow in pairs:
+        assert wide.mean == narrow.mean
+        assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
 
 
 def test_tables_of_a_single_cell_cannot_be_changed(run):

@@ -17,15 +17,17 @@ from mate_cli.cli.main import main
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.task import TaskConfig
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference import trust
 from mate_cli.inference.calibration import JudgedCell, calibration_of, fit_calibration, read_calibration
 from mate_cli.inference.caveats import withheld
 from mate_cli.inference.predictor import Predictor
-from mate_cli.inference.trust import check_confidence
+from mate_cli.inference.trust import JudgedAnswers, check_confidence, conversation_numbers, measured
 from mate_cli.metrics.confidence import Confidence
 from mate_cli.notebook import load_run
 from mate_cli.reporting.answer import answer_line
 from mate_cli.runs.folder import RunFolder, read_record
 from mate_cli.system.errors import UserError
+from mate_cli.tables.table import Example, Table
 from mate_cli.tasks.table_qa import TableAnswer
 from tests.tables.releases import write, write_sqa
 from tests.training.conftest import TINY, train_once
@@ -164,6 +166,23 @@ def test_it_is_measured_on_other_questions_and_without_answers(mate, run, capsys
     measured = json.loads((run / "calibration.json").read_text())["measures"]["measured"]
     assert measured["train"]["error"] < measured["train"]["error_before"]
     assert measured["dev without answers"]["whole"]["mean"] == pytest.approx(2 / 6)
+
+
+def test_questions_of_a_conversation_are_drawn_together(run, monkeypatch):
+    """With conversations in which all answers are right or none is, the interval is wider than without."""
+    right, confidences, tables = np.repeat(np.arange(20) % 2 == 0, 5), [Confidence(0.97, 1, "NONE", 0.99)] * 100, ["t"]
+    calibration, _ = calibration_of(RunFolder(run))
+    widths = []
+    for numbers in (np.arange(100) // 5, np.arange(100)):
+        answers = JudgedAnswers(confidences, right, tables * 100, numbers, [])
+        monkeypatch.setattr(trust, "judged", lambda *_, own=answers: own)
+        accuracy = measured(SimpleNamespace(folder=RunFolder(run)), "dev", {}, calibration)["accuracy"]
+        assert accuracy["mean"] == 0.5
+        widths.append(accuracy["high"] - accuracy["low"])
+    assert widths[0] > 1.5 * widths[1]
+    of_turns, table = ("c", "", "c", "", "d"), Table("t", (), ())
+    turns = [Example(str(number), "", table, conversation=name) for number, name in enumerate(of_turns)]
+    assert conversation_numbers(turns).tolist() == [0, 1, 0, 2, 3]
 
 
 def test_evaluations_of_other_data_and_lengths_leave_those_of_its_own(mate, run, data, tmp_path, capsys):
