@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.dropout import Dropout, split_heads
+from mate_cli.attention.kernel import at_least_float
 from mate_cli.attention.pattern import Kind, Pattern, allowed, split_groups
 from mate_cli.attention.plan import FILLER, DocumentPlan
 
@@ -28,13 +29,15 @@ def attend_eager(qkv: Tensor, plan: EagerPlan, pattern: Pattern, dropout: Dropou
 
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: Dropout | None) -> Tensor:
         weights = probabilities(query, key, mask)
-        return (weights if dropout is None else weights * dropout.kept(weights.dtype)) @ value
+        with torch.autocast(query.device.type, enabled=False):
+            dropped = weights if dropout is None else weights * dropout.kept(weights.dtype)
+            return (dropped @ value.to(weights.dtype)).to(query.dtype)
 
     return attend_documents(qkv, plan, pattern, document_masks(plan, pattern.kinds), attend, dropout)
 
 
 def eager_probabilities(qkv: Tensor, plan: EagerPlan, pattern: Pattern) -> list[Tensor]:
-    """Return the attention probabilities of each document, ``[heads, n, n]``, queries before keys."""
+    """Return the attention probabilities of each document, ``[heads, n, n]``, queries before keys, at least fp32."""
     masks = document_masks(plan, pattern.kinds)
     pieces = zip(qkv.split(plan.pieces), plan.is_document, strict=True)
     documents = [piece for piece, is_document in pieces if is_document]
@@ -47,11 +50,16 @@ def eager_probabilities(qkv: Tensor, plan: EagerPlan, pattern: Pattern) -> list[
 
 
 def probabilities(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-    """Return softmax(query key^T / sqrt(head_dim)) over the allowed keys, ``[heads, n, n]`` (paper section 3)."""
-    scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    return scores.softmax(-1)
+    """Return softmax(query key^T / sqrt(head_dim)) over the allowed keys, ``[heads, n, n]`` (paper section 3).
+
+    In at least fp32, whatever the inputs: as the reference, it has to be no worse than the other backends in bf16.
+    """
+    precision = at_least_float(query)
+    with torch.autocast(query.device.type, enabled=False):
+        scores = query.to(precision) @ key.to(precision).transpose(-1, -2) / query.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(-1)
 
 
 def attend_documents(
