@@ -28,7 +28,7 @@ from mate_cli.kinds.kind import QuestionAnswering
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
 from mate_cli.metrics.wtq import gold_values
-from mate_cli.models.weights import read_config
+from mate_cli.models.configuration import read_config
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.perturb import Arrangement, Perturbation, arrangements

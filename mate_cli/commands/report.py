@@ -9,9 +9,10 @@ from rich.console import Console
 from mate_cli.config.commands import ReportConfig
 from mate_cli.reporting.markdown import documents
 from mate_cli.reporting.runs import chosen_runs, report_broken
-from mate_cli.runs.folder import write_text, written_to
+from mate_cli.runs.folder import written_to
 from mate_cli.runs.records import read_runs
 from mate_cli.system.errors import UserError
+from mate_cli.system.files import write_text
 
 
 def run(config: ReportConfig) -> None:

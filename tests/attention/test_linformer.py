@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from mate_cli.attention.linformer import LinformerPlanner, attend_linformer
 from mate_cli.system.errors import UserError
-from tests.attention.test_backends import document, layout, layouts
+from tests.attention.layouts import document, layout, layouts
 
 HEADS, HEAD_DIM, LONGEST, K = 2, 4, 160, 5
 

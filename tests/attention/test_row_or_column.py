@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 
 from mate_cli.attention import HeadGroup, Pattern, attend, build_plan
-from tests.attention.test_backends import document, layout, layouts
+from tests.attention.layouts import document, layout, layouts
 
 HEADS, HEAD_DIM = 2, 4
 SAT = Pattern((HeadGroup("row_or_column", HEADS),))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mate_cli.attention.table_etc import LABELS, TableEtcPlanner, attend_table_etc
-from tests.attention.test_backends import document, layout, layouts
+from tests.attention.layouts import document, layout, layouts
 
 HEADS, HEAD_DIM = 2, 4
 

@@ -19,7 +19,7 @@ from mate_cli.config.task import TaskConfig, active_schedule
 from mate_cli.runs.folder import load_run_config
 from mate_cli.runs.identity import settings_in_use
 from mate_cli.runs.records import read_run
-from mate_cli.training.splits import data_folder
+from mate_cli.tables.data_folder import data_folder
 from tests.config.test_config import train_config
 from tests.training.conftest import fast
 

@@ -22,7 +22,7 @@ from hydra import compose, initialize_config_dir
 from rich.console import Console
 
 from mate_cli.cli.diagnosis import register_schemas, typed
-from mate_cli.config.catalogue import conf_folder
+from mate_cli.config.paths import conf_folder
 from mate_cli.config.task import ScheduleConfig, active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
