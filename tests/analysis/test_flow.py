@@ -198,7 +198,7 @@ def test_the_command_on_a_trained_run(trained, tmp_path: Path, capsys):
     assert (tmp_path / "flow.png").read_bytes()[1:4] == b"PNG"
 
 
-def test_the_command_on_a_folder_of_hugging_face_and_on_none(tmp_path: Path, monkeypatch, capsys, trained):
+def test_the_command_on_a_folder_of_hugging_face_and_on_none(tmp_path: Path, capsys, trained):
     bert = make_bert(tmp_path / "bert")
     words = ["task=sample", "schedule=smoke", "split=test"]
     assert analyze(*words, "backbone=folder", f"backbone.path={bert}", f"to={tmp_path / 'a'}") == 0

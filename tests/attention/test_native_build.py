@@ -147,7 +147,7 @@ def test_a_cache_that_cannot_be_written_can_be_read(compiler, monkeypatch):
     assert compiler.runs == 1
 
 
-def test_a_compiler_without_openmp(compiler, monkeypatch):
+def test_a_compiler_without_openmp(compiler):
     """The real compiler, so that the kernel's own threads run."""
     compiler.write('case "$*" in *-fopenmp*) echo "error: unsupported option" >&2; exit 1;; esac\nexec c++ "$@"')
     table = layout([document(9, True, 90, 3, np.random.default_rng(0))] * 3, [0, 1, 0])

@@ -232,7 +232,7 @@ def test_a_file_is_for_many_answers_and_json_for_one() -> None:
     assert line.startswith("output=json is for one question")
 
 
-def test_addresses_and_shown_configurations_are_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_addresses_and_shown_configurations_are_not_looked_for() -> None:
     assert main(["predict", "--cfg", "job", "run=nowhere", "table=nope.csv", "question=why"]) == 0
     assert main(["prepare", "task=mlm", "data_dir=s3://bucket/tables", "--cfg", "job"]) == 0
 

@@ -153,7 +153,7 @@ def test_an_interrupted_build_leaves_nothing(
     assert opened().built
 
 
-def test_a_partial_folder_is_never_read(opened: Open, tmp_path: Path) -> None:
+def test_a_partial_folder_is_never_read(opened: Open) -> None:
     folder = opened().folder
     folder.rename(folder.with_name(f"{folder.name}.12345678.partial"))
     (folder.with_name(f"{folder.name}.12345678.partial") / "rows.arrow").write_bytes(b"cut short")

@@ -70,7 +70,7 @@ def test_shards_keep_the_pieces_of_every_table(built: ShardFolder, tables: Path,
 
 
 def test_a_build_that_was_killed_ends_as_one_that_was_not(
-    built: ShardFolder, tables: Path, tmp_path: Path, tokenizer: CellTokenizer, monkeypatch: pytest.MonkeyPatch
+    built: ShardFolder, tables: Path, tmp_path: Path, tokenizer: CellTokenizer
 ) -> None:
     again = ShardFolder(str(tmp_path / "again"))
     made: list[int] = []
@@ -120,9 +120,7 @@ def test_an_address_holds_the_same_shards_and_is_read_through_the_cache(
 
 
 @pytest.mark.parametrize(("tables", "share", "wanted"), [(1000, 0.1, 100), (1000, 0.001, 64), (100, 0.001, 50)])
-def test_the_pages_with_the_lowest_hashes_are_held_out(
-    tables: int, share: float, wanted: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_pages_with_the_lowest_hashes_are_held_out(tables: int, share: float, wanted: int) -> None:
     pages = [str(number) for number in range(tables)]
 
     class Pages:

@@ -126,7 +126,7 @@ def test_a_table_of_80_rows_and_40_columns_has_a_logit_per_cell(small_config: Co
     torch.testing.assert_close(logits.columns, by_column, atol=1e-4, rtol=1e-5)
 
 
-def test_histogram_rows_are_no_cells(small_config: Config) -> None:
+def test_histogram_rows_are_no_cells() -> None:
     types = np.array([[0] * 7, [1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0], [2, 1, 2, 0, 0, 0, 0]])
     row = table_row("0", types) | {"cell_value": np.array([np.nan])}
     grid = batch_grid(Collator(FULL)([row]))

@@ -28,7 +28,7 @@ class TestCommand:
         assert {file.name for file in (tmp_path / "reproduced").iterdir()} == {"table6.md", "table6.tex", "table6.csv"}
         assert [path.name for path in (tmp_path / "runs").rglob("*")] == ["sample", "broken", "status.json"]
 
-    def test_a_picture_needs_no_run(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_picture_needs_no_run(self, tmp_path: Path) -> None:
         assert main(["reproduce", "what=figure1", "backbone=tiny"]) == 0
         assert (tmp_path / "reproduced" / "figure1.png").stat().st_size > 10_000
         assert "![figure1](figure1.png)" in (tmp_path / "reproduced" / "figure1.md").read_text()

@@ -84,7 +84,7 @@ def test_weights_that_were_never_trained_cannot_be_frozen() -> None:
         freeze_layers(model, 1, new)
 
 
-def test_no_more_layers_than_there_are(tmp_path: Path) -> None:
+def test_no_more_layers_than_there_are() -> None:
     model, _ = tiny_model()
     with pytest.raises(UserError, match="frozen_layers=99 is more than the 2 layers"):
         freeze_layers(model, 99, frozenset())

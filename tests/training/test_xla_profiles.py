@@ -134,7 +134,7 @@ def test_no_validation_can_follow_the_last_step_of_replicas(monkeypatch, tmp_pat
         fit.build_setup(composed(*words, *schedule), devices, RunFolder(tmp_path), Console(quiet=True))
 
 
-def test_a_backend_of_many_shapes_is_refused(monkeypatch):
+def test_a_backend_of_many_shapes_is_refused():
     from mate_cli.models.configuration import MateConfig
     from mate_cli.models.variants import make_planner
 
