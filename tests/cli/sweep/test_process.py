@@ -100,7 +100,8 @@ def test_ctrl_c_reaches_the_jobs_once_and_starts_no_more(tmp_path: Path) -> None
 def test_a_job_that_starts_during_ctrl_c_is_stopped_alone(tmp_path: Path) -> None:
     """A second request would make the others stop without saving their state."""
     code = (
-        "import os, signal, time; count = []; signal.signal(2, lambda *_: count.append(1)); "
+        "import os, signal, time; count = []; "
+        f"signal.signal(2, lambda *_: (count.append(1), open('{tmp_path}/asked', 'w'))); "
         f"open('{tmp_path}/ready', 'w'); "
         f"[time.sleep(0.02) for _ in range(2000) if not os.path.exists('{tmp_path}/go')]; "
         "sys.exit(len(count))"
@@ -110,6 +111,7 @@ def test_a_job_that_starts_during_ctrl_c_is_stopped_alone(tmp_path: Path) -> Non
     first.start()
     wait_for(tmp_path / "ready")
     processes.interrupt()
+    wait_for(tmp_path / "asked")  # two signals that wait are one
     assert processes.run(2, "train", ["import time; time.sleep(60)"], str(tmp_path)) == Ending(130, "interrupted")
     (tmp_path / "go").touch()
     first.join()
