@@ -21,6 +21,7 @@ from mate_cli.attention.pattern import Kind, Pattern
 from mate_cli.attention.plan import (
     Layout,
     Plan,
+    gather_blocks,
     gather_index,
     padded_rows,
     ranks,
@@ -133,7 +134,7 @@ def _attend_lines(rows: Tensor, plan: BlocksPlan, number: int, dropout: Dropout 
     table, question = rows.index_select(0, group.order), rows.index_select(0, plan.asking[number].query_index)
     query = table[:, 0].unflatten(0, (-1, BLOCK)).transpose(1, 2)
     seen = torch.cat([table, question])
-    key, value = (_gather(seen[:, part], keys.place.flatten(), len(keys.place)) for part in (1, 2))
+    key, value = (gather_blocks(seen[:, part], keys.place.flatten(), len(keys.place)) for part in (1, 2))
     if dropout is not None:
         token = torch.cat([group.order, plan.asking[number].query_index])
         dropout = dropout.of_blocks(group.order, token[keys.place.flatten()], len(keys.place))
@@ -145,15 +146,10 @@ def _attend_documents(rows: Tensor, asking: DocumentBlocks, dropout: Dropout | N
     if not len(asking.query_index):
         return rows.new_zeros(0, *rows.shape[2:])
     documents = len(asking.key_bias)
-    query = _gather(rows[:, 0], asking.query_index, documents)
-    key, value = (_gather(rows[:, part], asking.key_index, documents) for part in (1, 2))
+    query = gather_blocks(rows[:, 0], asking.query_index, documents)
+    key, value = (gather_blocks(rows[:, part], asking.key_index, documents) for part in (1, 2))
     dropout = dropout and dropout.of_blocks(asking.query_index, asking.key_index, documents)
     return attend_pairs(query, key, value, asking.key_bias.to(rows.dtype), dropout).transpose(1, 2).flatten(0, 1)
-
-
-def _gather(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
-    """``[places, heads, head_dim]`` to ``[blocks, heads, index / blocks, head_dim]``."""
-    return rows.index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
 
 
 def _keys(group: LineBlocks, width: int, asking: DocumentBlocks, dtype: torch.dtype) -> Keys:

@@ -131,6 +131,11 @@ def gather_index(places: np.ndarray, empty: int) -> Tensor:
     return torch.from_numpy(np.where(places < empty, places, 0).reshape(-1))
 
 
+def gather_blocks(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
+    """Gather ``[tokens, heads, n]`` to ``[blocks, heads, places, n]``; ``index``: int64 ``[blocks * places]``."""
+    return rows.index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
+
+
 class SortedTokens(NamedTuple):
     """The tokens of a packed batch in the order of document and line, as the heads of one kind see them.
 

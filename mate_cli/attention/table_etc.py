@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mate_cli.attention.plan import Layout, Plan, gather_index, padded_rows
+from mate_cli.attention.plan import Layout, Plan, gather_blocks, gather_index, padded_rows
 
 FARTHEST = 12
 MINE, ANOTHER = 2 * FARTHEST + 1, 2 * FARTHEST + 2
@@ -115,8 +115,8 @@ def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: i
     by_label = torch.einsum("xhe,lhe->xhl", query, relative.unflatten(1, (heads, -1)))
     bias = torch.cat([by_label, by_label.new_full((*by_label.shape[:2], 1), -torch.inf)], 2)
     blocks = len(plan.labels)
-    queries = [_blocks(rows, plan.query_index, blocks) for rows in (query, bias)]
-    keys = [_blocks(rows, plan.key_index, blocks) for rows in (key, value)]
+    queries = [gather_blocks(rows, plan.query_index, blocks) for rows in (query, bias)]
+    keys = [gather_blocks(rows, plan.key_index, blocks) for rows in (key, value)]
     windows = _attend(queries, keys, plan.labels, dropout).transpose(1, 2).flatten(0, 1)
     of_globals = _attend_globals([query, bias], [key, value], plan, dropout)
     parts = [windows, *of_globals, windows.new_zeros(1, *windows.shape[1:])]
@@ -141,11 +141,6 @@ def _attend_globals(queries: list[Tensor], keys: list[Tensor], plan: TableEtcPla
         query = [parts[of_globals].transpose(0, 1) for parts in query_parts]
         key = [torch.cat([parts[document], parts[of_globals]]).transpose(0, 1) for parts in key_parts]
         yield _attend(query, key, labels, dropout).transpose(0, 1)
-
-
-def _blocks(rows: Tensor, index: Tensor, blocks: int) -> Tensor:
-    """Gather ``[tokens, heads, n]`` to ``[blocks, heads, places, n]``."""
-    return rows.index_select(0, index).unflatten(0, (blocks, -1)).transpose(1, 2)
 
 
 def _windows(layout: Layout, spans: np.ndarray, radius: int, empty: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
