@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,8 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from mate_cli.analysis.flow import TARGETS, Flow, Target
-from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table
+from mate_cli.reporting.grid import TextTable, markdown_page, terminal_table, write_analysis
 from mate_cli.reporting.published import FLOW_ATTENTION, FLOW_UNIFORM
-from mate_cli.runs.folder import written_to
-from mate_cli.system.files import write_json, write_text
 
 _WORDS = ("to", "same column", "same row", "layer", "head")
 _MARKS = {None: "", False: "no", True: "yes"}
@@ -93,13 +92,10 @@ def write_flow(report: FlowReport, folder: Path, command: Sequence[str]) -> list
     Raises:
         UserError: the folder cannot be written.
     """
-    with written_to(folder):
-        write_json(folder / "flow.json", flow_record(report))
-        write_text(folder / "flow.md", flow_markdown(report, command))
-        if report.flow.attention is None:
-            return ["flow.json", "flow.md"]
-        _draw(report, report.flow.attention, folder / "flow.png")
-    return ["flow.json", "flow.md", "flow.png"]
+    attention = report.flow.attention
+    draw = None if attention is None else partial(_draw, report, attention)
+    write_analysis(folder, "flow", flow_record(report), flow_markdown(report, command), draw)
+    return ["flow.json", "flow.md", *([] if draw is None else ["flow.png"])]
 
 
 def _draw(report: FlowReport, attention: np.ndarray, file: Path) -> None:
