@@ -14,8 +14,9 @@ from mate_cli.bench.flops import counted_flops, peak_rate
 from mate_cli.bench.memory import MemoryServer, largest_batch
 from mate_cli.bench.point import Measures, Point, documents
 from mate_cli.bench.speed import interleave, paired_ratio, summary, timed
-from mate_cli.bench.work import GIB, Budget, Work, make_work
+from mate_cli.bench.work import Budget, Work, make_work
 from mate_cli.config.bench import SuiteConfig
+from mate_cli.system.memory import GIB
 
 Record = dict[str, Any]
 """Results of one model at one point, plain data; ``left_out`` gives the reason for each measure without a value."""

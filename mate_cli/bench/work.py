@@ -11,8 +11,7 @@ from mate_cli.attention import Layout
 from mate_cli.bench.contenders import DTYPES, Contender
 from mate_cli.bench.flops import attention_flops, linear_flops
 from mate_cli.bench.point import Point, documents
-
-GIB = 2**30
+from mate_cli.system.memory import GIB
 
 # Bytes of states that live at once, over those of one state: in a forward pass, and per layer in training.
 _FORWARD_STATES, _TRAINING_STATES = 16, 18

@@ -24,8 +24,8 @@ from mate_cli.system.distribution import (
     version_of,
 )
 from mate_cli.system.errors import UserError
+from mate_cli.system.memory import GIB
 
-GIGABYTE = 2**30
 PYTHON_RANGE = ((3, 11), (3, 14))
 SMALL_MEMORY, SMALL_DISK = 4, 5  # GiB; `mate train` on the sample task needs less, HybridQA about as much
 _HEAD_DIM = 16  # of the attention that is computed on trial
@@ -115,7 +115,7 @@ def devices() -> Finding:
 def memory() -> Finding:
     """Memory."""
     page = os.sysconf("SC_PAGE_SIZE")
-    total, free = (page * os.sysconf(name) / GIGABYTE for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))
+    total, free = (page * os.sysconf(name) / GIB for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))
     mend = "" if total >= SMALL_MEMORY else "train with hardware.micro_batch=1 and a smaller max_tokens"
     return Finding(f"{total:.1f} GiB, {free:.1f} GiB of it unused", mend)
 
@@ -125,7 +125,7 @@ def cache(folder: Path | None = None) -> Finding:
     folder = (folder or cache_folder(PathsConfig())).absolute()
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     mend = "set MATE_CACHE to a folder on a disk with more room, or with permission to write"
-    free = shutil.disk_usage(existing).free / GIGABYTE
+    free = shutil.disk_usage(existing).free / GIB
     if not _writable(existing):
         return Finding(f"{folder}: cannot be written", mend, True)
     return Finding(f"{folder}: writable, {free:.0f} GiB free", "" if free >= SMALL_DISK else mend)

@@ -8,9 +8,9 @@ from rich.table import Table as RichTable
 
 from mate_cli.config.task import active_schedule
 from mate_cli.reporting.grid import terminal_table
+from mate_cli.system.memory import GIB
 from mate_cli.training.dry_run import MemoryPlan
 from mate_cli.training.fitting import SHARE
-from mate_cli.training.memory import GIB
 
 _PARTS = {
     "parameters": "parameters",

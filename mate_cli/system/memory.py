@@ -1,9 +1,11 @@
-"""How the C library manages memory."""
+"""The unit that memory is counted in, and how the C library manages it."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+
+GIB = 2**30  # bytes
 
 # mallopt(3)
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4

@@ -16,8 +16,9 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.row_fields import row_field
 from mate_cli.models.configuration import MateConfig
 from mate_cli.system.errors import UserError
+from mate_cli.system.memory import GIB
 from mate_cli.training.devices import Devices, accumulation
-from mate_cli.training.memory import GIB, LargestInputs, MemoryLine, Way, memory_line
+from mate_cli.training.memory import LargestInputs, MemoryLine, Way, memory_line
 
 SHARE = 0.9
 """Share of a device's memory for tensors; the rest is for the runtime, and for gaps between them."""

@@ -31,8 +31,6 @@ from mate_cli.training.backend import collator_for, most_masked
 from mate_cli.training.devices import Devices
 from mate_cli.training.optimizer import BertAdamW
 
-GIB = 2**30
-
 # Counts are of that many layers at most, and of examples with about so many tokens together.
 _LAYERS, _TOKENS = 3, 512
 _MOST = 2**20
