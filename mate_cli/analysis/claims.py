@@ -84,7 +84,10 @@ def tested_claims(file: Path) -> TestedClaims:
 
 def _sources(file: Path) -> list[ClaimSource]:
     try:
-        return [ClaimSource(**entry) for entry in yaml.safe_load(file.read_text(encoding="utf-8"))]
+        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if not (isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)):
+            raise ValueError("each entry is a line '- claim: …' with the keys of one claim below it")
+        return [ClaimSource(**entry) for entry in entries]
     except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].replace("ClaimSource.__init__()", "an entry")
         raise UserError(f"{file} is no list of claims: {reason}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,8 @@ def run(config: ExportConfig) -> None:
     others = [RunFolder(Path(run)) for run in config.average or ()]
     for source in (folder, *others):
         _check_source(config, source)
+    if twice := [path for path, count in Counter(run.path.resolve() for run in (folder, *others)).items() if count > 1]:
+        raise UserError(f"average: {twice[0]} would count twice; name each run once")
     put_back(to)
     if config.format == "onnx":
         check_target(to, config.overwrite, GRAPH)

@@ -200,7 +200,7 @@ def load_model(folder: Path, model_class: type[Model], heads: str | None = None)
         heads: expected value of ``MateConfig.heads``.
 
     Raises:
-        UserError: the folder has another model, or not all of its tensors.
+        UserError: the folder has another model, not all of its tensors, or numbers that are not finite.
     """
     model = model_class(checked_config(folder, model_class, heads))
     report = load_weights(model, folder)
@@ -210,6 +210,8 @@ def load_model(folder: Path, model_class: type[Model], heads: str | None = None)
         raise UserError(
             f"{folder} is a checkpoint of another model: {'; '.join(problems[:3])} ({len(problems)} in all)"
         )
+    if wrong := [name for name, tensor in model.named_parameters() if not bool(tensor.isfinite().all())]:
+        raise UserError(f"{folder}: the numbers of {wrong[0]} are not all finite; take another checkpoint")
     model.eval()
     return model
 

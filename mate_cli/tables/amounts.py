@@ -1,4 +1,4 @@
-"""Read the amounts in the cells of a user's table, as people write them: "$1,200", "15 %", "3.5 km", "1.200,50".
+"""Read the amounts in the cells of a user's table, as people write them: "$1,200", "15 %", "7½ km", "1.200,50", "(30)".
 
 For answers to people alone: scores read numbers as the release does (``mate_cli.tables.text.convert_to_float``), which
 knows no currencies and units, and takes each cell by itself. Here the cells together, or else their column, decide
@@ -20,12 +20,14 @@ from mate_cli.tables.number_words import MONTH_NUMBERS
 from mate_cli.tables.text import is_empty
 
 _CURRENCY = "".join(mark for mark in map(chr, range(1 << 16)) if unicodedata.category(mark) == "Sc")
+_FRACTIONS = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒"
 _BLANK = " \u00a0\u202f\u2009"  # with those that do not break a line, and the thin one
 _CODE = re.compile(rf"(?:[A-Z]{{1,3}})?[{_CURRENCY}]|[A-Z]{{3}}")  # of a currency: US$, EUR
 _WORD = re.compile(r"[^\W\d_]+")
 _AMOUNT = re.compile(
     rf"(?P<sign>[-+])?(?P<before>(?:{_CODE.pattern})[{_BLANK}]?)?(?P<inner>[-+])?"
-    rf"(?P<digits>\d[\d.,'{_BLANK}]*(?<![{_BLANK}'])|[.,]\d+)(?P<power>[eE][-+]?\d{{1,2}})?"
+    rf"(?P<digits>\d[\d.,'{_BLANK}]*(?<![{_BLANK}'])|[.,]\d+|(?=[{_FRACTIONS}]))"
+    rf"(?:(?P<power>[eE][-+]?\d{{1,2}})|[{_BLANK}]?(?P<fraction>[{_FRACTIONS}]))?"
     rf"(?P<after>[{_BLANK}]?(?:[%‰°{_CURRENCY}]|[^\W\d_])[^\d.,]*)?"
 )
 _LONGEST = 100  # characters; longer texts are no amounts
@@ -110,19 +112,23 @@ class _Written(NamedTuple):
     before: str
     digits: str
     power: str
+    fraction: str
     after: str
 
 
 def _written(text: str) -> _Written | None:
     text = text.strip()
-    match = _AMOUNT.fullmatch(text) if len(text) <= _LONGEST else None
-    if match is None or (match["sign"] and match["inner"]):
+    is_loss = text.startswith("(") and text.endswith(")")  # as accountants write -30: (30)
+    match = _AMOUNT.fullmatch(text[1:-1] if is_loss else text) if len(text) <= _LONGEST else None
+    if match is None or bool(match["sign"]) + bool(match["inner"]) + is_loss > 1:
         return None
     digits, before, after = _ungrouped(match["digits"]), match["before"] or "", match["after"] or ""
     if digits is None or any(word.strip(".") in _NO_UNITS for word in f"{before} {after}".lower().split()):
         return None
-    sign = match["sign"] or match["inner"] or ""
-    return _Written(text, sign, before, digits, match["power"] or "", after)
+    if after.strip()[:1].isnumeric():  # 12¹ has a footnote, or is a power
+        return None
+    sign = "-" if is_loss else match["sign"] or match["inner"] or ""
+    return _Written(text, sign, before, digits, match["power"] or "", match["fraction"] or "", after)
 
 
 def _ungrouped(digits: str) -> str | None:
@@ -161,7 +167,11 @@ def _number(amount: _Written, has_comma: bool) -> Decimal:
     digits = amount.digits.translate(_SWAPPED) if has_comma else amount.digits
     if not _is_plain(digits):
         raise ValueError(f"{shown(amount.text)} is no number")
-    return Decimal(amount.sign + digits.replace(",", "") + amount.power)
+    number = Decimal((digits.replace(",", "") or "0") + amount.power)
+    if amount.fraction:
+        above, below = unicodedata.normalize("NFKC", amount.fraction).split("\N{FRACTION SLASH}")
+        number += Decimal(above) / Decimal(below)
+    return number.copy_negate() if amount.sign == "-" else number
 
 
 def _shared_unit(amounts: Iterable[_Written]) -> tuple[str, str]:

@@ -45,7 +45,8 @@ def test_a_difference_is_the_first_minus_the_other_over_questions_and_seeds(tmp_
 @pytest.mark.parametrize(
     ("claims", "words"),
     [
-        ("just words", "is no list of claims"),
+        ("just words", "is no list of claims: each entry is a line"),
+        ("- just words", "is no list of claims: each entry is a line"),
         (
             "- {claim: it helps, folder: x}",
             "is no list of claims: an entry got an unexpected keyword argument 'folder'",

@@ -290,3 +290,12 @@ def test_broken_weights_are_one_line(tmp_path, small_config, name, content):
     message = message_of(load_model, tmp_path / "bad", MateForCellSelection)
     assert name in message
     assert "cannot load weights from" in message
+
+
+def test_weights_that_are_not_finite_are_refused(small_config, tmp_path):
+    model = MateForCellSelection(small_config())
+    with torch.no_grad():
+        model.output_weights[0] = torch.nan
+    save_model(model, tmp_path / "best", tmp_path)
+    message = message_of(load_model, tmp_path / "best", MateForCellSelection)
+    assert "the numbers of output_weights are not all finite" in message

@@ -46,6 +46,12 @@ def of_all(texts: tuple[str, ...], aggregation: str) -> Computed:
         (("1,200", "3,400.5"), "SUM", "4600.5", "4600.5"),
         (("1,200", "300"), "SUM", "1500", "1500"),
         (("12,34,567", "1"), "SUM", "1234568", "1234568"),  # as in India
+        (("7½", "6 ½", "5", "¾"), "SUM", "19.75", "19.75"),
+        (("⅓", "⅓", "⅓ cup"), "SUM", "1", "1 cup"),
+        (("-2½ km", "½ km"), "SUM", "-2", "-2 km"),
+        (("(100)", "30"), "SUM", "-70", "-70"),  # as accountants write
+        (("($1,200)", "$200"), "SUM", "-1000", "-$1000"),
+        (("5 m²", "7 m²"), "SUM", "12", "12 m²"),
         (("1 200 000", "1\u00a0000", "1'000"), "SUM", "1202000", "1202000"),
         (("9007199254740993", "2", "4"), "SUM", "9007199254740999", "9007199254740999"),
         (("0.0000000001", "0.0000000002"), "SUM", "0.0000000003", "0.0000000003"),
@@ -76,6 +82,10 @@ def test_a_number_is_computed_from_amounts(texts: tuple[str, ...], aggregation: 
         (("1", "Two"), "SUM", "no SUM: 'Two' is no number"),
         (("1,2,3", "1"), "SUM", "no SUM: '1,2,3' is no number"),
         (("1_000", "1"), "SUM", "no SUM: '1_000' is no number"),
+        (("12¹", "3"), "SUM", "no SUM: '12¹' is no number"),
+        (("12 ²", "3"), "SUM", "no SUM: '12 ²' is no number"),
+        (("1½½", "3"), "SUM", "no SUM: '1½½' is no number"),
+        (("(-5)", "3"), "SUM", "no SUM: '(-5)' is no number"),
         (("3-4", "1"), "AVERAGE", "no AVERAGE: '3-4' is no number"),
         (("12 May", "13 May"), "SUM", "no SUM: '12 May' is no number"),
         (("1st", "2nd"), "SUM", "no SUM: '1st' is no number"),

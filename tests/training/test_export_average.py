@@ -137,6 +137,8 @@ def test_other_models_have_no_mean(selector: RunFolder, bert: Path, tmp_path: Pa
         assert start_of_it == f"average: {other.best_model} differs from {selector.best_model}"
         assert field in named.split(", ")
     assert "is not a run folder" in message_of([selector, RunFolder(tmp_path / "none")], tmp_path / "to")
+    again = RunFolder(selector.path / ".." / selector.path.name)
+    assert "would count twice" in message_of([selector, full, again], tmp_path / "to")
 
 
 def test_how_long_inputs_were_is_no_difference(seeds: list[RunFolder], bert: Path, tmp_path: Path) -> None:
