@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -152,7 +153,8 @@ def write_tensors(tensors: Mapping[str, Tensor], file: Path) -> None:
         save_file(stored, file, metadata={"format": "pt"})
         file.chmod(mode)  # the library keeps its files to their owner
     except SafetensorError as error:  # raised if the disk is full
-        raise OSError(f"{file.parent}: {error}") from error
+        number = re.search(r"\(os error (\d+)\)", str(error))  # which says what mends it
+        raise OSError(int(number[1]) if number else 0, str(error), str(file.parent)) from error
 
 
 def write_own(tensors: dict[str, Tensor], shared: Path, folder: Path, to: Path) -> None:
