@@ -26,7 +26,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.formats import FORMATS
 from mate_cli.tables.split import Split
 from mate_cli.tables.statements.splits import StatementFormat
-from tests.tables.releases import write_sqa, write_tabfact, write_wtq
+from tests.tables.releases import write, write_sqa, write_tabfact, write_wtq
 
 _RELEASES = {"sqa": write_sqa, "wtq": write_wtq, "tabfact": write_tabfact}
 
@@ -144,6 +144,18 @@ def test_copies_of_tables_of_other_training_splits_are_left_out(tmp_path: Path) 
         UnseenSource(whole, (whole,)).read()
     with pytest.raises(UserError, match="this is no folder of SQA"):
         training_split(tmp_path)
+
+
+def test_of_a_copy_and_a_new_table_the_new_one_stays(tmp_path: Path) -> None:
+    folder, other = write_wtq(tmp_path / "wtq"), DataSource("sqa", write_sqa(tmp_path / "sqa"), "train")
+    with (folder / "data" / "random-split-1-dev.tsv").open("a") as questions:
+        questions.write("nt-9\twho leads elm?\tcsv/2-csv/2.csv\tKim Ode\n")
+    write(folder / "csv" / "2-csv" / "2.csv", '"Town","Mayor"\n"Elm","Kim Ode"\n"Birch","Ann, the elder"\n')
+    whole = DataSource("wtq", folder, "dev")
+    read, new = whole.read(), UnseenSource(whole, (other,)).read()
+    assert [e.id for e in read.examples if e not in new.examples] == ["nt-9"]
+    assert list(new.examples) == list(read.examples[:-1])
+    assert len(new.examples) == new.questions == 7
 
 
 def test_rows_of_the_answer_are_taken_away_or_kept(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_a_model_without_a_record_of_its_data_is_scored_under_the_split(mate, ru
     assert not list(run.glob("*-data-*"))
 
 
-def test_an_export_takes_its_calibration_along(mate, run, capsys, tmp_path):
+def test_an_export_takes_its_calibration_along(mate, run, tmp_path):
     assert mate("export", f"run={run}", "to=exported", "dtype=float16") == 0
     copy, _ = calibration_of(RunFolder(tmp_path / "exported"))
     original, _ = calibration_of(RunFolder(run))
@@ -287,7 +287,7 @@ def test_a_fit_needs_enough_answers(run, questions, right, tables):
         fit_calibration(RunFolder(run), *made(questions, right, tables), accuracy=0.9, split="dev")
 
 
-def test_chance_has_no_threshold(mate, run, capsys):
+def test_chance_has_no_threshold(mate, run):
     calibration = fit_calibration(RunFolder(run), *made(400), accuracy=0.99, split="dev")
     assert calibration.threshold is None
     calibration.write(run / "calibration.json")
@@ -317,8 +317,7 @@ def test_other_kinds_of_answers_are_not_calibrated(kind):
         check_confidence(other, "calibrate")
 
 
-def test_tables_that_other_data_trained_on_are_left_out(mate, run, data, tmp_path, capsys):
-    """SQA's release of the tests has tables of its own, so all stay; with this data's tables in it, none does."""
+def test_without_copies_of_tables_that_other_data_trained_on_all_stay(mate, run, tmp_path, capsys):
     other = write_sqa(tmp_path / "sqa")
     words = ("evaluate", f"run={run}", "split=dev", f"seen=[{other}]", "hardware=cpu")
     assert mate(*words, "calibrate=0.7") == 0
