@@ -21,6 +21,7 @@ from mate_cli.runs.folder import read_record
 from mate_cli.tables.hybridqa import read_split
 from mate_cli.tables.reading import reading_text
 from mate_cli.tables.table import Example
+from tests.printed import one_line
 
 Mate = Callable[..., int]
 
@@ -32,12 +33,6 @@ def dev(data: Path) -> dict[str, Example]:
 
 def _records(folder: Path, split: str = "dev") -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / f"records-{split}.jsonl").read_text().splitlines()]
-
-
-def one_line(capsys: pytest.CaptureFixture[str]) -> str:
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 def test_the_reader_reads_the_selectors_cells_and_the_joint_score_decides(

@@ -19,6 +19,7 @@ from mate_cli.runs.records import read_run, read_runs
 from mate_cli.system.errors import UserError
 from mate_cli.system.files import hold
 from tests.config.test_config import train_config
+from tests.printed import one_line
 from tests.reporting.run_folders import hits, write_run
 
 Mate = Callable[..., int]
@@ -28,12 +29,6 @@ Mate = Callable[..., int]
 def mate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mate:
     monkeypatch.chdir(tmp_path)
     return lambda *words: main(["runs", *words])
-
-
-def one_line(capsys: pytest.CaptureFixture[str]) -> str:
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 def test_broken_records_are_named_skipped_and_counted(
