@@ -12,7 +12,14 @@ from mate_cli.cli.main import main
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import TaskConfig
 from mate_cli.tables.data_folder import data_folder
-from tests.training.conftest import TINY, mate, mate_process  # noqa: F401
+from tests.training.conftest import TINY, mate, mate_process, train_once  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    """A finished selector of two steps, which knows no conversations; tests that write into its folder copy it."""
+    folder: Path = train_once(tmp_path_factory, cache, *TINY, "name=first")
+    return folder / "runs" / "sample" / "first"
 
 
 @pytest.fixture(scope="session")

@@ -16,15 +16,9 @@ from mate_cli.config.task import QaConfig, TaskConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference import predictor
 from mate_cli.inference.caveats import caveats
-from tests.training.conftest import TINY, train_once
+from tests.training.conftest import TINY
 
 TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, cache):
-    """A finished run of two steps."""
-    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
 
 
 def answer(mate, capsys, run: Path, table: str, question: str, *words: str) -> dict[str, Any]:
@@ -59,7 +53,7 @@ def test_long_cells_of_which_the_ends_were_not_read_are_said(mate, trained, caps
     assert "unread" not in answer(mate, capsys, trained, "long.csv", "Who?", "max_tokens=1024")
 
 
-def test_a_linformer_is_not_offered_more_tokens_than_it_was_made_for(mate, tmp_path, capsys):
+def test_a_linformer_is_not_offered_more_tokens_than_it_was_made_for(mate, capsys):
     assert mate("train", *TINY, "model=linformer", "name=short", "task.schedules.smoke.max_tokens=128") == 0
     Path("large.csv").write_text("a,b\n" + "1,2\n" * 100)
     capsys.readouterr()

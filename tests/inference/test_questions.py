@@ -15,16 +15,9 @@ from mate_cli.inference.answer_file import answer_form
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.user_questions import read_questions
-from tests.training.conftest import TINY, train_once
 
 TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
 ASKED = ["Who is the mayor of Birch?", "Which city has 1200 people?", "Who leads Alder?"]
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, cache):
-    """A finished run of two steps."""
-    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
 
 
 @pytest.fixture

@@ -17,17 +17,11 @@ from mate_cli.config import inference
 from mate_cli.notebook import load_run
 from mate_cli.system import distribution
 from mate_cli.system.errors import UserError
-from tests.training.conftest import TINY, train_once
+from tests.training.conftest import TINY
 
 MARATHON = Path(__file__).parents[2] / "results/own-tables/tables/marathon.csv"
 TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
 ASKED = ("table=towns.csv", "question=Who is the mayor of Birch?", "hardware=cpu", "output=json")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, cache):
-    """A finished run of two steps."""
-    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ WHO = "Who is the mayor of Birch?"
 
 
 @pytest.fixture(scope="module")
-def selector(tmp_path_factory, cache):
-    """A finished selector, which knows no conversations."""
-    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
-
-
-@pytest.fixture(scope="module")
 def conversing(tmp_path_factory, cache):
     """A finished run of SQA."""
     data = write_sqa(tmp_path_factory.mktemp("sqa"))
@@ -53,12 +47,12 @@ def ask(mate, monkeypatch, capsys):
     return start
 
 
-def test_answers_are_those_of_predict(ask, mate, selector, capsys):
-    printed = ask(selector, WHO, "", "Which city has 1200 people?").splitlines()
+def test_answers_are_those_of_predict(ask, mate, trained, capsys):
+    printed = ask(trained, WHO, "", "Which city has 1200 people?").splitlines()
     assert printed[0].startswith("towns.csv: 3 rows, 3 columns; ")
     answers = [line for line in printed if line.startswith("answer: ")]
     for question, answer in zip((WHO, "Which city has 1200 people?"), answers, strict=True):
-        words = (f"run={selector}", "table=towns.csv", "hardware=cpu", "hardware.precision='32'")
+        words = (f"run={trained}", "table=towns.csv", "hardware=cpu", "hardware.precision='32'")
         assert mate("predict", *words, f"question={question}") == 0
         assert answer in capsys.readouterr().out
 
@@ -73,41 +67,41 @@ def test_a_follow_up_is_asked_with_the_questions_before_it(ask, mate, conversing
     assert last.startswith(f"answer: {', '.join(expected['answer']) or 'none'}")
 
 
-def test_mistakes_are_a_line_and_the_next_question_is_answered(ask, selector):
-    printed = ask(selector, ":why", ":how", f"+{WHO}", WHO, ":quit", "never asked")
+def test_mistakes_are_a_line_and_the_next_question_is_answered(ask, trained):
+    printed = ask(trained, ":why", ":how", f"+{WHO}", WHO, ":quit", "never asked")
     assert "error: nothing has been asked yet" in printed
     assert "error: :how is no command: choose from :rows, :why, :help, :quit" in printed
     assert "error: this model was not trained on conversations" in printed
     assert printed.count("answer: ") == 1
 
 
-def test_a_question_that_is_not_utf_8_is_a_line(ask, mate, selector, capsys):
+def test_a_question_that_is_not_utf_8_is_a_line(ask, mate, trained, capsys):
     broken = b"Who lives in Z\xfcrich?".decode("utf-8", "surrogateescape")  # as a command line or a pipe gives it
-    printed = ask(selector, broken, WHO)
+    printed = ask(trained, broken, WHO)
     line = "the question 'Who lives in Z\\udcfcrich?' is not UTF-8; write it in a terminal or file that is"
     assert f"error: {line}\n" in printed
     assert "answer: " in printed
-    words = (f"run={selector}", f"question={broken}", "hardware=cpu")
+    words = (f"run={trained}", f"question={broken}", "hardware=cpu")
     for table in ("table=towns.csv", "tables=."):
         assert mate("predict", *words, table) == 2
         assert capsys.readouterr().err == f"error: {line}\n"
 
 
-def test_a_sign_without_a_question_is_a_line(ask, selector):
-    printed = ask(selector, "+", " ! ", "", WHO)
+def test_a_sign_without_a_question_is_a_line(ask, trained):
+    printed = ask(trained, "+", " ! ", "", WHO)
     assert "error: there is no question after +: write it on the same line" in printed
     assert "error: there is no statement after !: write it on the same line" in printed
     assert printed.count("answer: ") == 1
 
 
-def test_a_question_that_does_not_fit_is_a_line(ask, selector):
-    printed = ask(selector, WHO, " ".join(["long"] * 200), WHO, words=("max_tokens=64",))
+def test_a_question_that_does_not_fit_is_a_line(ask, trained):
+    printed = ask(trained, WHO, " ".join(["long"] * 200), WHO, words=("max_tokens=64",))
     assert "error: table" in printed
     assert printed.count("answer: ") == 2
 
 
 @pytest.mark.parametrize("place", ["answer", "input"])
-def test_ctrl_c_ends_an_answer_and_sigterm_the_command(place, ask, mate, selector, monkeypatch, capsys):
+def test_ctrl_c_ends_an_answer_and_sigterm_the_command(place, ask, mate, trained, monkeypatch, capsys):
     raised = [KeyboardInterrupt, Preempted]
 
     def stopped(*_):
@@ -119,7 +113,7 @@ def test_ctrl_c_ends_an_answer_and_sigterm_the_command(place, ask, mate, selecto
     else:
         raised.pop(0)
         monkeypatch.setattr("builtins.input", stopped)
-    assert mate("ask", "towns.csv", f"run={selector}", "hardware=cpu") == TRY_AGAIN
+    assert mate("ask", "towns.csv", f"run={trained}", "hardware=cpu") == TRY_AGAIN
     said = capsys.readouterr()
     assert said.out.count("stopped\n") == (place == "answer")
     assert said.err.startswith("stopped by SIGTERM")
@@ -130,8 +124,8 @@ def test_there_is_nothing_to_follow_up_on_at_first(ask, conversing):
     assert "error: there is no question yet to follow up on" in ask(conversing, f"+{WHO}")
 
 
-def test_commands_show_rows_cells_and_attention(ask, selector):
-    printed = ask(selector, WHO, ":rows", ":why", ":help")
+def test_commands_show_rows_cells_and_attention(ask, trained):
+    printed = ask(trained, WHO, ":rows", ":why", ":help")
     assert "Santa Cruz" in printed
     assert "#1" in printed
     assert printed.count("cell: ") == 5
@@ -140,11 +134,11 @@ def test_commands_show_rows_cells_and_attention(ask, selector):
 
 
 @pytest.fixture
-def session(selector, tmp_path):
+def session(trained, tmp_path):
     """A session in which one question was asked."""
     (tmp_path / "towns.csv").write_text(TOWNS)
-    config = load_run_config(selector)
-    answerer = Answerer(RunFolder(selector), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
+    config = load_run_config(trained)
+    answerer = Answerer(RunFolder(trained), config, HardwareConfig(name="cpu", accelerator="cpu", micro_batch=1))
     session = Session(answerer, config, read_table(str(tmp_path / "towns.csv")), 5, None)
     session.ask(WHO)
     return session
@@ -174,10 +168,10 @@ def test_a_graph_shows_no_attention(session):
         session.attention()
 
 
-def test_a_file_that_is_no_plain_csv_is_described_or_what_was_found_is_said(mate, monkeypatch, selector, capsys):
+def test_a_file_that_is_no_plain_csv_is_described_or_what_was_found_is_said(mate, monkeypatch, trained, capsys):
     def ask(*words: str) -> tuple[str, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
-        assert mate("ask", "towns.csv", f"run={selector}", "hardware=cpu", *words) == 0
+        assert mate("ask", "towns.csv", f"run={trained}", "hardware=cpu", *words) == 0
         return tuple(capsys.readouterr())
 
     Path("towns.csv").write_text("city;mayor\nAlder;Ann Lee\nBirch;Bob Moe\n")
@@ -188,5 +182,5 @@ def test_a_file_that_is_no_plain_csv_is_described_or_what_was_found_is_said(mate
     assert "3 rows, 2 columns" in out
     assert error == ""
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert mate("ask", "towns.csv", f"run={selector}", "separator=;;") == 2
+    assert mate("ask", "towns.csv", f"run={trained}", "separator=;;") == 2
     assert "separator=;;: must be one character" in capsys.readouterr().err

@@ -17,19 +17,12 @@ from mate_cli.notebook import load_run, open_folder
 from mate_cli.system.distribution import package_folder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table_folder import TableFolder
-from tests.training.conftest import TINY, train_once
 
 TABLES = {
     "towns.csv": "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n",
     "deep/peaks.csv": "peak,height\nEiger,3967\nZinal,4221\n",
     "deep/books.csv": "title,writer\nEmma,Austen\nUlysses,Joyce\n",
 }
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, cache):
-    """A finished run of two steps."""
-    return train_once(tmp_path_factory, cache, *TINY, "name=first") / "runs" / "sample" / "first"
 
 
 @pytest.fixture
