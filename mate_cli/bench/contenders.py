@@ -168,7 +168,7 @@ class HuggingFaceTapas:
         seconds = time.perf_counter() - started
         pairs, heads = len(tables) * longest**2, point.dimensions.heads
         needed, states = heads * full_pairs(packed(tables)), _states(point, len(tables), longest)
-        return Inputs(states, mask, heads * pairs, needed, _eager_bytes(point) * pairs, seconds)
+        return Inputs(states, mask, heads * pairs, needed, _eager_bytes(point, DTYPES[point.dtype].itemsize) * pairs, seconds)
 
 
 class _Tapas(nn.Module):
@@ -248,13 +248,13 @@ def _states(point: Point, *shape: int) -> Tensor:
 def _kept_bytes(backend: str, config: MateConfig, point: Point) -> int:
     """Return the bytes kept for each pair of tokens of a document."""
     if backend == "eager":
-        return _eager_bytes(point)
+        return _eager_bytes(point, max(DTYPES[point.dtype].itemsize, torch.float32.itemsize))  # in fp32 at least
     if backend == "dense" and config.heads != "full":
         return len(config.pattern().groups) * (DTYPES[point.dtype].itemsize + 1)
     return 0
 
 
-def _eager_bytes(point: Point) -> int:
+def _eager_bytes(point: Point, itemsize: int) -> int:
     """Count scores and probabilities of one layer at a time; training keeps the probabilities of all layers."""
     kept = 1 + point.layers if point.is_training else 2
-    return kept * point.dimensions.heads * DTYPES[point.dtype].itemsize
+    return kept * point.dimensions.heads * itemsize
