@@ -168,7 +168,8 @@ class HuggingFaceTapas:
         seconds = time.perf_counter() - started
         pairs, heads = len(tables) * longest**2, point.dimensions.heads
         needed, states = heads * full_pairs(packed(tables)), _states(point, len(tables), longest)
-        return Inputs(states, mask, heads * pairs, needed, _eager_bytes(point, DTYPES[point.dtype].itemsize) * pairs, seconds)
+        kept = _eager_bytes(point, DTYPES[point.dtype].itemsize)
+        return Inputs(states, mask, heads * pairs, needed, kept * pairs, seconds)
 
 
 class _Tapas(nn.Module):
