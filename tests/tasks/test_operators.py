@@ -129,7 +129,8 @@ def test_a_known_operator_is_learnt_where_its_cells_did_not_fit() -> None:
     (loss,) = TableQA(weak=WEAK).losses(TableLogits(places, columns, operators), batch)
     torch.testing.assert_close(loss, -operators[0].log_softmax(0)[3])
     loss.backward()
-    assert operators.grad is not None and operators.grad.abs().sum() > 0
+    assert operators.grad is not None
+    assert operators.grad.abs().sum() > 0
     assert places.grad is None or not places.grad.any()
 
 
