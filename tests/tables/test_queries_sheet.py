@@ -66,11 +66,33 @@ def test_codes_and_numbers_of_many_digits_are_texts() -> None:
     assert column_of("0", "0.5", "123456789012345").kind is ColumnType.NUMBER
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Year", "year(s)", "years active", "Season no", "seasons", "Edition", "founded", "built", "established"),
+        *("released", "won", "First elected", "ends", "in power since", "last win against", "class", "enrolled (AD)"),
+    ],
+)
+def test_years(name: str) -> None:
+    assert column_of("1990", "1875", "2011", name=name).kind is ColumnType.YEAR
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("zip code", "Serial No.", "Sr. no", "Bus #", "Engine_No", "against", "points -", "pts", "Total", "net yds"),
+        *("net mwe", "Battery ( mAh )", "ddr3 clock (mhz)", "Height in m", "points per season", "Mintage", "Score"),
+    ],
+)
+def test_amounts_and_codes_are_no_years(name: str) -> None:
+    assert column_of("1990", "1875", "2011", name=name).kind is ColumnType.NUMBER
+
+
 def test_rows_of_totals_are_left_out() -> None:
-    body = [f"{1990 + row}|{'abcdefgh'[row]}|{row + 1}" for row in range(8)]
-    table = table_of("year|team|goals", *body, "|Total|21", "average||3.5", "total (all)||21")
+    body = [f"{1990 + row}|{'abcdefghi'[row]}|{row + 1}" for row in range(9)]
+    table = table_of("year|team|goals", *body, "|Total|21", "average||3.5", "total (all)||21", "sub - total||21")
     shorter = with_things_only(table)
-    assert shorter == replace(table, rows=table.rows[:8])
+    assert shorter == replace(table, rows=table.rows[:9])
     assert [column.kind for column in Sheet(shorter).columns][::2] == [ColumnType.YEAR, ColumnType.NUMBER]
     assert with_things_only(shorter) is shorter
 
@@ -100,7 +122,10 @@ def test_rows_of_totals_are_left_out_of_the_tables_to_ask_about(tmp_path: Path) 
     for number in range(6):
         body = [f"{'abcdef'[number]}{row} x,{number + row}" for row in range(6)]
         (tmp_path / f"{number}.csv").write_text("\n".join(["team,wins", *body, "total,99", ""]))
+    few = ("team,wins", "a,1", "b,2", "c,3", "total,6", "a,1", "total :,7")
+    (tmp_path / "few.csv").write_text("\n".join([*few, ""]))
     sources = read_sources([tmp_path])
     tables = [*sources.train, *sources.dev]
     assert len(tables) == 6
+    assert sources.left_out == {"totals among few other rows": [f"{tmp_path.name}/few"]}
     assert {table.num_rows for table in tables} == {6}

@@ -198,6 +198,17 @@ def test_only_qualities_are_said_without_their_column() -> None:
     assert not said & {"smith", "jones", "5.6", "poe", "ray", "x", "y", "z"}
 
 
+@pytest.mark.parametrize(("last", "is_said"), [("5th", True), ("", False), ("n/a", False)])
+def test_what_rows_did_not_have_is_asked_only_if_no_cell_is_empty(last: str, is_said: bool) -> None:
+    finishes = ("1st", "1st", "2nd", "2nd", "3rd", "3rd", last)
+    questions = questions_of(table_of("team|finish", *(f"{'abcdefg'[n]}|{text}" for n, text in enumerate(finishes))))
+    assert any(re.search("did not have a finish|a finish other than", question) for question in questions) == is_said
+    flags = ("yes", "no", "yes", "no", "yes", "no", "yes" if is_said else last)
+    flagged = questions_of(table_of("team|coach", *(f"{'abcdefg'[n]}|{text}" for n, text in enumerate(flags))))
+    assert any(re.search("(has|have) no coach|without coach", question) for question in flagged) == is_said
+    assert any(re.search("(has|have) a coach|with coach", question) for question in flagged)
+
+
 def test_a_value_with_the_noun_of_its_column_is_said_alone() -> None:
     body = (f"{n}|round {row // 2}|x{row}" for row, n in enumerate(("ann", "bob", "cid", "dot", "eve")))
     questions = questions_of(table_of("name|round|note", *body))

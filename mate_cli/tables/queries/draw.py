@@ -115,6 +115,8 @@ class Draw:
         if key is None or len(text) > _MAX_MENTION:
             raise UnclearError
         sign = sign or self._sign(column)
+        if sign == "!=" and None in column.keys:  # a row with an empty cell "did not have" the value either
+            raise UnclearError
         words = mention(column, row, self.sheet, self.random)
         if sign[0] in "<>" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
             key, words = _rounded(key, words)

@@ -47,6 +47,17 @@ _AGENTS = {
     "operated": "operator",
     "managed": "manager",
 }
+# Under these headers 1150 is a code or an amount, unless a word of time is beside: "season number", "last win against".
+_NO_YEARS = {
+    *("#", "number", "numbers", "code", "codes", "id", "zip", "serial", "ref", "freq", "frequency", "mintage"),
+    *("points", "score", "scores", "rating", "against", "goals", "wins", "runs", "yards", "votes", "total", "average"),
+    *("attendance", "enrollment", "enrolment", "population", "capacity", "price", "cost", "salary", "speed"),
+    *("height", "depth", "elevation", "altitude", "length", "width", "distance", "weight"),
+    *("ft", "yds", "km", "mi", "mm", "cm", "kg", "lb", "lbs", "kw", "mw", "mwe", "hp", "cc", "mah"),
+    *("khz", "mhz", "ghz", "kb", "mb", "gb"),
+}
+_TIMES = {"year", "years", "season", "seasons", "date", "dates", "edition", "first", "last", "since"}
+_WORD = re.compile(r"[^\W_]+|#")
 _INVARIABLE = {"series", "species", "people", "men", "women", "fish", "aircraft", "points"}
 
 
@@ -64,6 +75,12 @@ def head_of(header: str) -> str:
     words = words_of(what_of(REMARK.sub("", header)))
     unit = words.index("in") if "in" in words[1:] else len(words)
     return words[unit - 1] if words else ""
+
+
+def names_no_years(header: str) -> bool:
+    """Return whether a header tells that whole numbers from 1000 to 2100 are no years: "Zip code", "Battery (mAh)"."""
+    words = {EXPANSIONS.get(word, word) for word in _WORD.findall(what_of(header).lower())}
+    return bool(words & _NO_YEARS) and not words & _TIMES
 
 
 def what_of(header: str) -> str:

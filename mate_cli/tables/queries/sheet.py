@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import pairwise
 
+from mate_cli.tables.queries.headers import names_no_years
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.text import convert_to_float, is_empty, normalize_for_match
 from mate_cli.tables.values import Date, find_values
@@ -28,7 +29,7 @@ _CODE = re.compile(r"0\d")  # 007 is a name, 0.5 a number
 _BLANKS = {"na", "tba", "tbd", "tbc", "none", "unknown", "notavailable", "notapplicable", "tobeannounced"}
 _MARK = re.compile(r"[\W_]+")
 _APART = re.compile(r"\s+(?=,)|(?<=\d)\s+(?=-\s*\d)|(?<=\d-)\s+(?=\d)|(?<=\d -)\s+(?=\d)")
-_TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-?)?totals?[:.]?(?: ?[(\[].*)?", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-? ?)?totals? ?[:.]?(?: ?[(\[].*)?", re.IGNORECASE)
 _SUMMARY = re.compile(r"\w+ totals?|averages?|sum|overall|career|mean|median|all", re.IGNORECASE)
 _YEARS = range(1000, 2101)
 _OF_PERSONS = {
@@ -62,7 +63,8 @@ class ColumnType(Enum):
 def with_things_only(table: Table) -> Table:
     """Return a table without rows that are no things to ask about: totals, averages, headings between the others.
 
-    The table itself, if it would have too few rows, or a third of its rows seem to be such ones.
+    The table itself, if it would have too few rows, or a third of its rows seem to be such ones; ``Sheet.problem`` then
+    says so of totals.
     """
     header = [normalize_for_match(cell.text) for cell in table.header]
     rows = tuple(row for row in table.rows if not (_is_total(row) or _is_heading(row, header)))
@@ -153,11 +155,10 @@ class Sheet:
         names = [" ".join(cell.text.split()) for cell in table.header]
         counts = Counter(map(normalize_for_match, names))
         texts = [[" ".join(row[place].text.split()) for row in table.rows] for place in range(table.num_columns)]
-        has_total = any(map(_is_total, table.rows))
         persons = any(_OF_PERSONS & {*normalize_for_match(name).split()} for name in names)
         self.columns = tuple(
             replace(
-                _column(place, name, texts[place], has_total),
+                _column(place, name, texts[place]),
                 is_among_persons=persons,
                 others=(*names[:place], *names[place + 1 :]),
             )
@@ -177,6 +178,8 @@ class Sheet:
             return f"more than {MAX_CELLS:,} cells"
         if len(self.columns) < MIN_COLUMNS:
             return f"fewer than {MIN_COLUMNS} columns with a clear name"
+        if any(map(_is_total, self.table.rows)):  # ``with_things_only`` could not leave them out
+            return "totals among few other rows"
         return "" if self.subject is not None else "no column that tells rows apart"
 
     @cached_property
@@ -189,23 +192,23 @@ class Sheet:
         return places
 
 
-def _column(place: int, name: str, texts: Sequence[str], has_total: bool) -> TypedColumn:
+def _column(place: int, name: str, texts: Sequence[str]) -> TypedColumn:
     kind, keys = ColumnType.TEXT, [None if is_blank(text) else normalize_for_match(text) for text in texts]
     typed: list[Key | None] = [*keys]
     present = [text for text in texts if not is_blank(text)]
-    if len(present) > 1 and not has_total:
-        kind, values = _typed(present)
+    if len(present) > 1:
+        kind, values = _typed(name, present)
         if values is not None:
             filled = iter(values)
             typed = [None if key is None else next(filled) for key in keys]
     return TypedColumn(place, name, kind, tuple(typed), tuple(texts))
 
 
-def _typed(texts: list[str]) -> tuple[ColumnType, Sequence[Key] | None]:
+def _typed(name: str, texts: list[str]) -> tuple[ColumnType, Sequence[Key] | None]:
     """Return the type of a column without its empty cells, and the keys if it is not text."""
     if (values := _numbers(texts)) is not None:
-        is_year = all(text.isdecimal() and len(text) == 4 and int(text) in _YEARS for text in texts)
-        return (ColumnType.YEAR if is_year else ColumnType.NUMBER), values
+        are_years = all(text.isdecimal() and len(text) == 4 and int(text) in _YEARS for text in texts)
+        return (ColumnType.YEAR if are_years and not names_no_years(name) else ColumnType.NUMBER), values
     if (days := _dates(texts)) is not None:
         return ColumnType.DATE, days
     return ColumnType.TEXT, None

@@ -116,7 +116,9 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
         choices = [Phrase(f"{verb} {word} {value}", f"{word} {value}")] * 3 + choices[:2]
     elif value in ("yes", "no"):
         has, with_it = ("has", "with") if value == "yes" else ("has no", "without")
-        choices += [Phrase(f"{has} {_a(name.one) if value == 'yes' else name.one}", f"{with_it} {name.one}")] * 3
+        phrase = Phrase(f"{has} {_a(name.one) if value == 'yes' else name.one}", f"{with_it} {name.one}")
+        is_clear = value == "yes" or None not in column.keys  # a row with an empty cell may be "without" it too
+        choices += [phrase] * 3 * is_clear
     elif _is_quality(column, value) and random.random() < 0.4:
         choices = [Phrase(f"{random.choice(('is', 'was'))} {value}", f"that {random.choice(('is', 'was'))} {value}")]
     return random.choice(choices)
