@@ -217,10 +217,10 @@ def test_a_killed_process_is_one_line(opened: Open, tmp_path: Path, monkeypatch:
 
 
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(path: Path) -> bytes:
+    def fail(path: Path, mode: str) -> None:
         raise OSError(errno.EIO, "Input/output error", path)
 
     (tmp_path / "rows.json").touch()
-    monkeypatch.setattr(Path, "read_bytes", fail)
+    monkeypatch.setattr(Path, "open", fail)
     with pytest.raises(UserError, match=r"cannot read .*/rows\.json: Input/output error"):
         content_hash([tmp_path / "rows.json"])
