@@ -70,7 +70,9 @@ def _split_rows(config: TrainConfig, task: Task, options: EncodingOptions, vocab
         rows = without_ambiguous(rows, console)
     rows = keep_learnable(rows, task.scorable(rows), console)
     if made := config.task.mixed.format:
-        source = _mixed_source(config, DataSource(made, mixed_folder(config.task, config.paths), "train"))
+        source: SplitSource = DataSource(made, mixed_folder(config.task, config.paths), "train")
+        if active_schedule(config).held_out:  # or the checkpoint that knows the held-out tables best would be chosen
+            source = UnseenSource(source, (dev,))
         others = open_split(task.source(source, training=True), vocabulary, options, config.paths, console).dataset
         others = keep_learnable(others, task.scorable(others), console)
         own, rows = len(rows), mixed_rows(rows, others, config.task.mixed.share, config.seed)
@@ -84,17 +86,6 @@ def _sources(config: TrainConfig) -> tuple[SplitSource, SplitSource]:
     if share := active_schedule(config).held_out:
         return PartSource(train, share, held_out=False), PartSource(train, share, held_out=True)
     return train, data_source(config.task, "dev", config.data_dir, config.paths)
-
-
-def _mixed_source(config: TrainConfig, made: DataSource) -> SplitSource:
-    """Return the examples to mix in, without those about held-out tables or copies of them.
-
-    With them, the checkpoint that knows these tables best would be chosen.
-    """
-    if share := active_schedule(config).held_out:
-        train = data_source(config.task, "train", config.data_dir, config.paths)
-        return UnseenSource(made, (PartSource(train, share, held_out=True),))
-    return made
 
 
 def keep_learnable(rows: Dataset, has_loss: np.ndarray, console: Console) -> Dataset:
