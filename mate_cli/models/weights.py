@@ -193,6 +193,11 @@ def write_config(model: MatePreTrainedModel, folder: Path) -> None:
     (folder / "config.json").write_text(config.to_json_string(use_diff=False), encoding="utf-8")
 
 
+def not_finite(tensors: Mapping[str, Tensor]) -> str | None:
+    """Return the name of the first tensor with an infinite number or NaN, None if there is none."""
+    return next((name for name, tensor in tensors.items() if not bool(tensor.isfinite().all())), None)
+
+
 def load_model(folder: Path, model_class: type[Model], heads: str | None = None) -> Model:
     """Load a saved model, in evaluation mode.
 
@@ -210,8 +215,8 @@ def load_model(folder: Path, model_class: type[Model], heads: str | None = None)
         raise UserError(
             f"{folder} is a checkpoint of another model: {'; '.join(problems[:3])} ({len(problems)} in all)"
         )
-    if wrong := [name for name, tensor in model.named_parameters() if not bool(tensor.isfinite().all())]:
-        raise UserError(f"{folder}: the numbers of {wrong[0]} are not all finite; take another checkpoint")
+    if wrong := not_finite(dict(model.named_parameters())):
+        raise UserError(f"{folder}: the numbers of {wrong} are not all finite; take another checkpoint")
     model.eval()
     return model
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor
 
-from mate_cli.models.weights import save_model
+from mate_cli.models.weights import not_finite, save_model
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import Preempted, UserError
 from mate_cli.system.ranks import is_first_rank
@@ -113,8 +113,7 @@ def _check_finite(weights: Mapping[str, Tensor], step: int) -> None:
     Raises:
         UserError: one is infinite or NaN.
     """
-    wrong = next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None)
-    if wrong is not None:
+    if wrong := not_finite(weights):
         raise UserError(
             f"step {step}: the weights {wrong} are not finite and are not saved; train with a smaller lr and another "
             "name=NAME",
