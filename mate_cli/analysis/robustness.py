@@ -23,9 +23,9 @@ from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.row_fields import row_field
 from mate_cli.encoding.source import PerturbedSource, SplitSource
 from mate_cli.inference.evaluate import predict_split
-from mate_cli.inference.trust import conversation_numbers
 from mate_cli.kinds.kind import QuestionAnswering
 from mate_cli.kinds.registry import kind_of, task_of
+from mate_cli.metrics.sqa import conversation_numbers
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
 from mate_cli.metrics.wtq import gold_values
 from mate_cli.models.configuration import read_config

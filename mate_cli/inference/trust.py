@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,12 +17,12 @@ from mate_cli.inference.evaluate import EvaluatedRun
 from mate_cli.kinds.registry import kind_of
 from mate_cli.metrics.calibration import answered, calibration_error
 from mate_cli.metrics.confidence import Confidence
+from mate_cli.metrics.sqa import conversation_numbers
 from mate_cli.metrics.statistics import mean_interval
 from mate_cli.metrics.wtq import gold_values
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.prediction_files import TAGGED, read_tagged
-from mate_cli.tables.table import Example
 
 Measures = dict[str, Any]
 
@@ -79,16 +79,6 @@ def judged(run: EvaluatedRun, predictions: Mapping[str, Any]) -> JudgedAnswers:
     ]
     tables, conversations = [e.table.id for e in asked], conversation_numbers(asked)
     return JudgedAnswers(confidences, np.array(right, dtype=bool), tables, conversations, cells)
-
-
-def conversation_numbers(examples: Iterable[Example]) -> NDArray[np.int64]:
-    """Return the number of the conversation of each question, int64, the groups of a ``bootstrap``.
-
-    A question outside of conversations has a number of its own.
-    """
-    names = [(e.conversation, e.conversation or e.id) for e in examples]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def held_out_tables(folder: RunFolder, trained: TrainConfig, whole: DataSource) -> SplitSource:

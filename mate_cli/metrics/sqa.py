@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,16 @@ class SequenceScores:
     by_position: dict[int, NDArray[np.bool_]]
 
 
+def conversation_numbers(examples: Iterable[Example]) -> NDArray[np.int64]:
+    """Return the number of the conversation of each question, int64, the groups of a ``bootstrap``.
+
+    A question outside of conversations has a number of its own.
+    """
+    names = [(e.conversation, e.conversation or e.id) for e in examples]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
+
+
 def sequence_scores(examples: Sequence[Example], answers: Answers) -> SequenceScores:
     """Compare predicted with gold cells: a correct answer has exactly the gold cells.
 
@@ -38,9 +48,8 @@ def sequence_scores(examples: Sequence[Example], answers: Answers) -> SequenceSc
     """
     answered = [example for example in examples if example.answers is not None]
     right = np.array([e.id in answers and set(answers[e.id]) == set(e.candidates) for e in answered], dtype=bool)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(e.conversation for e in answered))}
-    conversation = np.array([numbers[example.conversation] for example in answered], dtype=np.int64)
-    wrong = np.bincount(conversation[~right], minlength=len(numbers))
+    conversation = conversation_numbers(answered)
+    wrong = np.bincount(conversation[~right], minlength=len(np.unique(conversation)))
     position = np.array([example.position for example in answered], dtype=np.int64)
     by_position = {int(place): right[position == place] for place in np.unique(position)}
     return SequenceScores(right, conversation, wrong == 0, by_position)
