@@ -10,7 +10,7 @@ from mate_cli.config.task import active_schedule
 from mate_cli.reporting.grid import terminal_table
 from mate_cli.system.memory import GIB
 from mate_cli.training.dry_run import MemoryPlan
-from mate_cli.training.fitting import SHARE
+from mate_cli.training.memory_fit import SHARE
 
 _PARTS = {
     "parameters": "parameters",

@@ -10,8 +10,8 @@ from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.system.errors import UserError
 from mate_cli.training.devices import planned_devices
-from mate_cli.training.fitting import fit, memory_limit, refusal, widest_inputs
 from mate_cli.training.memory import Way
+from mate_cli.training.memory_fit import fit_memory, memory_limit, refusal, widest_inputs
 from mate_cli.training.starting_model import model_config
 
 
@@ -49,7 +49,7 @@ def _planned_way(config: TrainConfig) -> PlannedWay:
         return PlannedWay()
     inputs = widest_inputs(config, devices)
     try:
-        fitting = fit(config, model, devices, inputs, limit)
+        fitting = fit_memory(config, model, devices, inputs, limit)
     except UserError as error:  # the batch does not divide
         return PlannedWay(refusal=str(error))
     if fitting.way is None:

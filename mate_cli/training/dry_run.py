@@ -13,8 +13,8 @@ from mate_cli.kinds.registry import task_of
 from mate_cli.models.configuration import MateConfig
 from mate_cli.training.backend import check_dropout
 from mate_cli.training.devices import Devices, planned_devices
-from mate_cli.training.fitting import SHARE, fit, inputs_of, memory_limit, refusal, widest_inputs
 from mate_cli.training.memory import LargestInputs, MemoryLine, Way, memory_line
+from mate_cli.training.memory_fit import SHARE, fit_memory, inputs_of, memory_limit, refusal, widest_inputs
 from mate_cli.training.rows import open_rows
 from mate_cli.training.shapes import fixed_classes
 from mate_cli.training.splits import encoding_options
@@ -58,7 +58,7 @@ def plan_memory(config: TrainConfig, console: Console) -> MemoryPlan:
     limit = memory_limit(config.hardware)
     if limit is None and devices.accelerator == "cpu":
         limit = SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    fitting = fit(config, model, devices, inputs, limit)
+    fitting = fit_memory(config, model, devices, inputs, limit)
     way, reason = fitting.way, None
     lines = {tried.recompute: tried.line for tried in fitting.tried if way and tried.backend == way.backend}
     if way is None:

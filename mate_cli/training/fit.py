@@ -40,8 +40,8 @@ from mate_cli.training.data import TaskDataModule
 from mate_cli.training.devices import Devices, accumulation, device_name, has_slow_bf16, loader_workers, resolve_devices
 from mate_cli.training.divided import DividingCollator
 from mate_cli.training.finite import FiniteLoss
-from mate_cli.training.fitting import fitting_way, inputs_of, memory_limit
 from mate_cli.training.loggers import check_logger, finish_tracking, loggers
+from mate_cli.training.memory_fit import fitting_way, inputs_of, memory_limit
 from mate_cli.training.module import TaskModule, quieten_lightning
 from mate_cli.training.rows import Rows, open_rows
 from mate_cli.training.shapes import LengthClasses, fixed_classes

@@ -24,7 +24,7 @@ from mate_cli.reproduction.plan import wanted_steps
 from mate_cli.reproduction.steps import Training
 from mate_cli.training.backend import check_dropout, collator_for
 from mate_cli.training.devices import planned_devices
-from mate_cli.training.fitting import fit, widest_inputs
+from mate_cli.training.memory_fit import fit_memory, widest_inputs
 from mate_cli.training.starting_model import model_config
 
 
@@ -59,7 +59,7 @@ def test_every_command_composes_and_divides_and_has_attention(tmp_path: Path) ->
         devices = planned_devices(config.hardware)
         check_dropout(config)
         model, inputs = model_config(config), widest_inputs(config, devices)
-        way = fit(config, model, devices, inputs, limit=None).way
+        way = fit_memory(config, model, devices, inputs, limit=None).way
         assert way is not None, step.title
         collator_for(model, config.model, way.backend, "xla", True, (widest_shape(1, inputs.tokens),))
         seen += 1

@@ -19,8 +19,8 @@ from mate_cli.kinds.registry import kind_of
 from mate_cli.system.errors import UserError
 from mate_cli.system.memory import GIB
 from mate_cli.training.devices import Devices
-from mate_cli.training.fitting import fitting_way, largest_divisor, memory_limit
 from mate_cli.training.memory import LargestInputs, LiveTensors, Way, count_memory, largest_batch_of, memory_line
+from mate_cli.training.memory_fit import fitting_way, largest_divisor, memory_limit
 from mate_cli.training.starting_model import model_config
 from tests.training.measured_memory import CPU, TOKENS, prepared, step
 from tests.training.test_every_model import composed

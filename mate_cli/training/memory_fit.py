@@ -38,7 +38,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Fitting:
+class MemoryFit:
     """
     Attributes:
         way: the way to compute; None if nothing fits.
@@ -79,9 +79,9 @@ def widest_inputs(config: TrainConfig, devices: Devices) -> LargestInputs:
     return LargestInputs(tokens, widest_shape(1, tokens) if devices.device_type == "xla" else None)
 
 
-def fit(
+def fit_memory(
     config: TrainConfig, model: MateConfig, devices: Devices, inputs: LargestInputs, limit: float | None
-) -> Fitting:
+) -> MemoryFit:
     """Choose what the configuration leaves open: the cheapest way that fits.
 
     On XLA devices ``auto`` takes the attention that should be fastest, or another exact one if that alone fits.
@@ -101,25 +101,25 @@ def fit(
     for recompute in (False, True) if hardware.recompute is None else (hardware.recompute,):
         for backend in _backends(config, model, devices, inputs):
             if limit is None:
-                return Fitting(Way(backend, recompute, asked), ())
+                return MemoryFit(Way(backend, recompute, asked), ())
             line = memory_line(config, model, devices, inputs, backend, recompute)
             largest = min(line.largest(limit), share)
             tried.append(Tried(backend, recompute, line, largest))
             if largest >= (asked if hardware.micro_batch else 1):
                 micro_batch = asked if hardware.micro_batch else largest_divisor(share, largest)
-                return Fitting(Way(backend, recompute, micro_batch), tuple(tried))
-    return Fitting(None, tuple(tried))
+                return MemoryFit(Way(backend, recompute, micro_batch), tuple(tried))
+    return MemoryFit(None, tuple(tried))
 
 
 def fitting_way(
     config: TrainConfig, model: MateConfig, devices: Devices, inputs: LargestInputs, limit: float | None
 ) -> Way:
-    """Choose a way as ``fit``.
+    """Choose a way as ``fit_memory``.
 
     Raises:
         UserError: the batch does not divide, or no way fits, with the largest micro-batch that does.
     """
-    fitting = fit(config, model, devices, inputs, limit)
+    fitting = fit_memory(config, model, devices, inputs, limit)
     if fitting.way is None:
         assert limit is not None
         raise UserError(refusal(config, devices, inputs, limit, fitting.tried))
