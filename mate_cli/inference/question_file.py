@@ -17,7 +17,7 @@ from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.predictor import Answerer
 from mate_cli.system.errors import UserError, disk_reason
-from mate_cli.system.files import content_hash
+from mate_cli.system.files import append_text, content_hash
 
 _BATCH = 64
 _TABLE_HASH = "table_hash"
@@ -64,8 +64,8 @@ class QuestionFile:
                 task = progress.add_task("questions", total=len(questions), completed=had)
                 for start in range(had, len(questions), _BATCH):
                     records = list(self._records(questions[start : start + _BATCH]))
-                    with to.open("a", encoding="utf-8", newline="") as file:
-                        file.write(form.text(records, is_first=file.tell() == 0))
+                    is_first = not to.exists() or not to.stat().st_size
+                    append_text(to, form.text(records, is_first))
                     progress.advance(task, len(records))
         except OSError as error:
             raise UserError(f"to={to}: cannot be written ({disk_reason(error)}); name another file") from error

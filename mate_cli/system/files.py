@@ -10,7 +10,7 @@ import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -35,6 +35,25 @@ def write_text(path: Path, text: str) -> None:
     """
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append to a file, or make it.
+
+    Raises:
+        OSError: it cannot be written; it is as it was, and not there if it was not.
+    """
+    size = path.stat().st_size if path.exists() else None
+    try:
+        with path.open("a", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError:
+        with suppress(OSError):  # nothing can be taken back from a device
+            if size is None:
+                path.unlink(missing_ok=True)
+            else:
+                os.truncate(path, size)
+        raise
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from mate_cli.system import files
 from mate_cli.system.errors import TRY_AGAIN, UserError
-from mate_cli.system.files import hold, made_once, write_text
+from mate_cli.system.files import append_text, hold, made_once, write_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,6 +48,19 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
     assert caught.value.errno == errno.EFBIG
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("old", ["old", "", None])
+def test_a_file_that_cannot_be_appended_to_stays_as_it_was(tmp_path: Path, old: str | None) -> None:
+    file = tmp_path / "answers.jsonl"
+    if old is not None:
+        file.write_text(old)
+    with file_size_limit(100), pytest.raises(OSError) as caught:
+        append_text(file, "new" * 1000)
+    assert caught.value.errno == errno.EFBIG
+    assert (file.read_text() if file.exists() else None) == old
+    append_text(file, "né\n")
+    assert file.read_bytes() == (old or "").encode() + b"n\xc3\xa9\n"
 
 
 def test_texts_with_separators_of_lines_stay_whole(tmp_path: Path) -> None:
