@@ -1,8 +1,8 @@
 """Read the amounts in the cells of a user's table, as people write them: "$1,200", "15 %", "7½ km", "1.200,50", "(30)".
 
 For answers to people alone: scores read numbers as the release does (``mate_cli.tables.text.convert_to_float``), which
-knows no currencies and units, and takes each cell by itself. Here the cells together, or else their column, decide
-whether commas or points are the decimal ones.
+knows no currencies and units, and takes each cell by itself. Here the cells together, or else their column, or else the
+table, decide whether commas or points are the decimal ones.
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ from mate_cli.tables.text import is_empty
 _CURRENCY = "".join(mark for mark in map(chr, range(1 << 16)) if unicodedata.category(mark) == "Sc")
 _FRACTIONS = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒"
 _BLANK = " \u00a0\u202f\u2009"  # with those that do not break a line, and the thin one
-_CODE = re.compile(rf"(?:[A-Z]{{1,3}})?[{_CURRENCY}]|[A-Z]{{3}}")  # of a currency: US$, EUR
+_CODE = re.compile(rf"(?:[A-Z]{{1,3}})?[{_CURRENCY}]|[A-Z]{{3}}|(?:Rs|kr|Fr)\.?")  # of a currency: US$, EUR
 _WORD = re.compile(r"[^\W\d_]+")
 _AMOUNT = re.compile(
     rf"(?P<sign>[-+])?(?P<before>(?:{_CODE.pattern})[{_BLANK}]?)?(?P<inner>[-+])?"
     rf"(?P<digits>\d[\d.,'{_BLANK}]*(?<![{_BLANK}'])|[.,]\d+|(?=[{_FRACTIONS}]))"
     rf"(?:(?P<power>[eE][-+]?\d{{1,2}})|[{_BLANK}]?(?P<fraction>[{_FRACTIONS}]))?"
-    rf"(?P<after>[{_BLANK}]?(?:[%‰°{_CURRENCY}]|[^\W\d_])[^\d.,]*)?"
+    rf"(?P<after>[{_BLANK}]?(?:[%‰°{_CURRENCY}]|[^\W\d_])[^\d.,]*(?:(?<=m)[23])?)?"  # km2
 )
+_LOSS = re.compile(rf"((?:{_CODE.pattern})?)[{_BLANK}]?\((.+)\)")  # as accountants write -30: (30), $ (30)
+_NO_CENTS = re.compile(rf",[-–—](?=[{_BLANK}]?[{_CURRENCY}]?$)")  # 5,- €
 _LONGEST = 100  # characters; longer texts are no amounts
 _NO_UNITS = {"st", "nd", "rd", "th", *MONTH_NUMBERS}
-_MISSING = ("nan", "null", "none")
+_MISSING = ("nan", "null", "none", "na", "n.a.", "<na>", "#n/a")
+_SCALES = {"k", "K", "M", "B", "bn", "Bn", "tn", "mn", "Mn", "Mio", "Mrd", "Tsd", "lakh", "crore"}
+_SCALE_WORDS = ("hundred", "thousand", "million", "billion", "trillion")
 
 _GROUPED = re.compile(rf"\d{{1,3}}(?:['{_BLANK}]\d{{3}})+(?=[.,]|$)")
 _PLAIN = re.compile(r"(?:\d+|\d{1,3}(?:,\d{2,3})*,\d{3})?(?:\.\d*)?")  # commas as in India too: 12,34,567
@@ -80,12 +84,12 @@ def is_amount(text: str) -> bool:
     return _written(text) is not None
 
 
-def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
+def read_amounts(texts: Sequence[str], *others: Iterable[str]) -> Amounts:
     """Read the amounts of cells, without the empty ones.
 
     Args:
-        column: the texts of all cells of their columns: they tell a decimal comma from one between thousands, as in
-            "1,200", where the cells themselves do not.
+        others: texts of more and more other cells, the columns and the table: the first that can tells a decimal comma
+            from one between thousands, as in "1,200", where the cells themselves do not.
 
     Raises:
         ValueError: a cell is no amount, their units differ, or they have decimal commas and points; says which.
@@ -96,9 +100,10 @@ def read_amounts(texts: Sequence[str], column: Iterable[str]) -> Amounts:
             raise ValueError(f"{shown(text.strip())} is no number")
         found.append(amount)
     mark = _decimal_mark(found)
-    if mark is None:
-        with suppress(ValueError):  # a column of both tells nothing
-            mark = _decimal_mark(filter(None, map(_written, column)))
+    for more in others:
+        if mark is None:
+            with suppress(ValueError):  # a column of both tells nothing
+                mark = _decimal_mark(filter(None, map(_written, more)))
     with localcontext(prec=PRECISION):
         numbers = tuple(_number(amount, mark == ",") for amount in found)
     return Amounts(numbers, *_shared_unit(found))
@@ -117,9 +122,12 @@ class _Written(NamedTuple):
 
 
 def _written(text: str) -> _Written | None:
-    text = text.strip()
-    is_loss = text.startswith("(") and text.endswith(")")  # as accountants write -30: (30)
-    match = _AMOUNT.fullmatch(text[1:-1] if is_loss else text) if len(text) <= _LONGEST else None
+    text = text.strip().replace("\N{MINUS SIGN}", "-")
+    if len(text) > _LONGEST:
+        return None
+    loss = _LOSS.fullmatch(text)
+    is_loss = loss is not None
+    match = _AMOUNT.fullmatch(_NO_CENTS.sub(",00", "".join(loss.groups()) if loss else text))
     if match is None or bool(match["sign"]) + bool(match["inner"]) + is_loss > 1:
         return None
     digits, before, after = _ungrouped(match["digits"]), match["before"] or "", match["after"] or ""
@@ -178,19 +186,30 @@ def _shared_unit(amounts: Iterable[_Written]) -> tuple[str, str]:
     """Return what stands before and after the digits of all amounts with a unit, as the longest has it: "years".
 
     Raises:
-        ValueError: there are several units.
+        ValueError: there are several units, or one multiplies and some amounts lack it: "1.2 million" and "950,000".
     """
+    amounts = list(amounts)
     with_unit = [amount for amount in amounts if amount.before or amount.after]
     of_kind = {_kind(amount): amount for amount in sorted(with_unit, key=lambda one: len(one.before + one.after))}
     if len(of_kind) > 1:
         names = sorted(" ".join(f"{amount.before} {amount.after}".split()) for amount in of_kind.values())
         raise ValueError(f"the units differ: {' and '.join(names[:2])}")
+    scaled, bare = next(filter(_scales, with_unit), None), next((one for one in amounts if not one.after), None)
+    if scaled is not None and bare is not None:
+        raise ValueError(f"the units differ: {shown(scaled.text)} and {shown(bare.text)}")
     return next(((amount.before, amount.after) for amount in of_kind.values()), ("", ""))
+
+
+def _scales(amount: _Written) -> bool:
+    """Return whether an amount is a number times its unit, as per cents and millions are."""
+    word = _WORD.match(amount.after.lstrip(_BLANK))
+    name = "" if word is None else word.group()
+    return amount.after.lstrip(_BLANK)[:1] in ("%", "‰") or name in _SCALES or _folded(name) in _SCALE_WORDS
 
 
 def _kind(amount: _Written) -> tuple[str, str]:
     """Return the currency and the unit; "5 €" has its currency as "€ 5" has."""
-    before, after = amount.before.strip(), amount.after.strip()
+    before, after = amount.before.strip().removesuffix("."), amount.after.strip()
     if not before and _CODE.fullmatch(after):
         before, after = after, ""
     return before, _WORD.sub(lambda word: _folded(word.group()), after)

@@ -50,7 +50,8 @@ def computed(table: Table, cells: Sequence[Coordinate], aggregation: str) -> Com
     try:
         amounts = read_amounts(
             [table.rows[row][column].text for row, column in used],
-            [row[column].text for column in columns for row in table.rows],
+            (row[column].text for column in columns for row in table.rows),
+            (cell.text for row in table.rows for cell in row),
         )
     except ValueError as error:
         return Computed(texts, problem=f"no {aggregation}: {error}")

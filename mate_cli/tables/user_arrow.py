@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mate_cli.system.errors import UserError, named, shown
+from mate_cli.tables.float_text import float_text, without_exponent
 from mate_cli.tables.header import joined
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import check_bytes, check_size, file_size, table_of
@@ -104,11 +105,17 @@ def _texts(column: pa.Array) -> list[str]:
         column = column.dictionary_decode()
     if pa.types.is_temporal(column.type) or getattr(column.type, "extension_name", "").startswith("pandas."):
         return _written(column.to_pandas())
-    return [text or "" for text in column.cast(pa.string()).to_pylist()]
+    texts = [text or "" for text in column.cast(pa.string()).to_pylist()]
+    is_fraction = pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    return [without_exponent(text) for text in texts] if is_fraction else texts
 
 
 def _written(column: pd.Series[Any]) -> list[str]:
-    return ["" if null else str(value) for value, null in zip(column, column.isna(), strict=True)]
+    return ["" if null else _text(value) for value, null in zip(column, column.isna(), strict=True)]
+
+
+def _text(value: Any) -> str:
+    return float_text(value) if isinstance(value, float) else str(value)
 
 
 def _as_shown(kind: pa.DataType, texts: list[str]) -> list[str]:

@@ -18,6 +18,7 @@ from mate_cli.config.rules import unknown_name
 from mate_cli.system.distribution import install_command
 from mate_cli.system.errors import UserError, named, shown
 from mate_cli.system.stopping import swallowed_request
+from mate_cli.tables.float_text import float_text
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_ROWS, check_bytes, check_size, file_size, table_of
 
@@ -151,6 +152,8 @@ def _table(path: Path, connection: Any, part: str | None, listing: str) -> Table
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return float_text(value)
     return "" if value is None else f"{len(value)} bytes" if isinstance(value, bytes) else str(value)
 
 

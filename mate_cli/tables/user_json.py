@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mate_cli.system.errors import UserError, shown
+from mate_cli.tables.float_text import float_text
 from mate_cli.tables.table import Table
 from mate_cli.tables.text_files import JsonObject, read_json
 from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
@@ -125,7 +126,7 @@ def _text(value: Any, where: str) -> str:
         return ""
     if isinstance(value, (dict, list)):
         raise UserError(f"{where}: expected a text or a number, found {_kind(value)}")
-    return json.dumps(value)
+    return float_text(value) if isinstance(value, float) else json.dumps(value)
 
 
 def _kind(value: Any) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mate_cli.config.rules import unknown_name
 from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.amounts import is_amount
+from mate_cli.tables.float_text import float_text
 from mate_cli.tables.header import header_doubt, joined, looks_like_data
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import check_bytes, check_size, file_size, table_of
@@ -212,7 +213,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:.0f}" if value.is_integer() and abs(value) < 1 / 2**-53 else repr(value)
+        return float_text(value)
     if isinstance(value, datetime):
         return str(value.date() if value.time() == time() else value)
     return str(value) if isinstance(value, (str, int, date, time, timedelta)) else ""

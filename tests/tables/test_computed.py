@@ -51,7 +51,15 @@ def of_all(texts: tuple[str, ...], aggregation: str) -> Computed:
         (("-2½ km", "½ km"), "SUM", "-2", "-2 km"),
         (("(100)", "30"), "SUM", "-70", "-70"),  # as accountants write
         (("($1,200)", "$200"), "SUM", "-1000", "-$1000"),
+        (("$(300)", "$ (5)"), "SUM", "-305", "-$305"),
+        (("€\N{MINUS SIGN}5", "\N{MINUS SIGN}€ 5"), "SUM", "-10", "-€ 10"),
+        (("Rs 500", "Rs. 300"), "SUM", "800", "Rs. 800"),
+        (("1.200,-", "300,– €"), "SUM", "1500", "1500 €"),
+        (("5 million", "2 Million"), "SUM", "7", "7 Million"),
+        (("5 m", "7"), "SUM", "12", "12 m"),
+        (("5", "NA", "n.a.", "<NA>", "#N/A"), "SUM", "5", "5"),
         (("5 m²", "7 m²"), "SUM", "12", "12 m²"),
+        (("1,000 km2", "20 km2"), "SUM", "1020", "1020 km2"),
         (("1 200 000", "1\u00a0000", "1'000"), "SUM", "1202000", "1202000"),
         (("9007199254740993", "2", "4"), "SUM", "9007199254740999", "9007199254740999"),
         (("0.0000000001", "0.0000000002"), "SUM", "0.0000000003", "0.0000000003"),
@@ -73,6 +81,10 @@ def test_a_number_is_computed_from_amounts(texts: tuple[str, ...], aggregation: 
         (("€ 5", "5 $"), "SUM", "no SUM: the units differ: $ and €"),
         (("€5", "5 km"), "SUM", "no SUM: the units differ: km and €"),
         (("$5 million", "$3"), "SUM", "no SUM: the units differ: $ and $ million"),
+        (("1.2 million", "950,000"), "SUM", "no SUM: the units differ: '1.2 million' and '950,000'"),
+        (("950", "1.2K"), "DIFFERENCE", "no DIFFERENCE: the units differ: '1.2K' and '950'"),
+        (("3 k€", "200 €"), "SUM", "no SUM: the units differ: k€ and €"),
+        (("10%", "0.2"), "AVERAGE", "no AVERAGE: the units differ: '10%' and '0.2'"),
         (("5 m", "20 ms"), "SUM", "no SUM: the units differ: m and ms"),
         (("1 Mb", "8 MB"), "SUM", "no SUM: the units differ: MB and Mb"),
         (("5 mW", "3 MW"), "AVERAGE", "no AVERAGE: the units differ: MW and mW"),
@@ -108,6 +120,18 @@ def test_the_column_tells_the_mark_where_the_cells_do_not() -> None:
     assert computed(column("1,200", "3,400", "0.5"), chosen, "SUM").answer == ("4600",)
     assert computed(column("1,200", "3,400", "0.5", "0,5"), chosen, "SUM").answer == ("4600",)
     assert computed(column("1.5", "2.5", "3,4"), chosen, "SUM").answer == ("4",)
+
+
+def test_the_table_tells_the_mark_where_the_column_does_not() -> None:
+    chosen = [(0, 0), (1, 0)]
+    for others, answer in (
+        (("1,50", "x"), "20800"),
+        (("1.50", "x"), "20.8"),
+        (("1,50", "1.50"), "20.8"),
+        (("1", "x"), "20.8"),
+    ):
+        rows = tuple((Cell(text), Cell(other)) for text, other in zip(("12.500", "8.300"), others, strict=True))
+        assert computed(Table("t", (Cell("a"), Cell("b")), rows), chosen, "SUM").answer == (answer,)
 
 
 def test_cells_without_a_number_are_left_out() -> None:

@@ -25,7 +25,7 @@ CREATE TABLE cities (name TEXT, people INTEGER, area DOUBLE);
 INSERT INTO cities VALUES ('Thun', 43743, 21.58), ('Bern', 134506, NULL), ('a "b" #1', 0, 1);
 """
 MORE = 'CREATE TABLE "two words" (x INTEGER); CREATE VIEW large AS SELECT name FROM cities WHERE people > 100000;'
-TEXTS = [["name", "people", "area"], ["Thun", "43743", "21.58"], ["Bern", "134506", ""], ['a "b" #1', "0", "1.0"]]
+TEXTS = [["name", "people", "area"], ["Thun", "43743", "21.58"], ["Bern", "134506", ""], ['a "b" #1', "0", "1"]]
 
 
 def texts(place: str | Path) -> list[list[str]]:

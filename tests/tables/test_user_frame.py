@@ -34,7 +34,7 @@ def test_values_become_texts_and_gaps_become_empty_cells() -> None:
     assert texts(frame) == [
         ["a", "1200", "0.5", "2021-03-04", "true", "1"],
         ["", "", "", "", "", "one"],
-        ["b", "3", "1e-7", "1999-01-01", "false", ""],
+        ["b", "3", "0.0000001", "1999-01-01", "false", ""],
     ]
 
 

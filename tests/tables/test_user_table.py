@@ -171,7 +171,7 @@ def test_values_of_json(tmp_path: Path) -> None:
 
 
 FRAME = pd.DataFrame({"city": ["Alder", "Birch"], "people": [1200, None]})
-TEXTS = [["city", "people"], ["Alder", "1200.0"], ["Birch", ""]]
+TEXTS = [["city", "people"], ["Alder", "1200"], ["Birch", ""]]
 
 
 @pytest.mark.parametrize("orient", ["split", "columns", "index", "records", "table"])
