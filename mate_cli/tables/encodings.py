@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
@@ -17,11 +18,24 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
     codecs.BOM_UTF32_BE: "utf-32",
 }
-_CANDIDATES = [
-    *(WESTERN, "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r"),
-    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
-]
+_EAST_ASIAN = ("cp932", "euc_jp", "gb18030", "big5", "cp949")
+_CANDIDATES = [WESTERN, "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", *_EAST_ASIAN]
 _SAMPLE = 1 << 18  # bytes
+_LETTER = r"[^\W\d_]"
+_SIGN = re.compile(
+    "|".join(
+        (
+            r"[\xa0€‚„…‰‹›‘’“”•–—™§©«»®°±²µ·½×÷]",
+            rf"(?<!{_LETTER})[¢£¥³¼¾](?!{_LETTER})",  # in words, these are letters of Central Europe
+            rf"(?<=m)³(?!{_LETTER})",
+            r"£(?=(?:k|m|bn)\b)",
+            r"(?<=\d)[ªº]",
+            rf"(?<!{_LETTER})[¡¿](?=[A-ZÁÉÍÓÚÑ])",
+        )
+    )
+)
+_DEGREES = re.compile(rb"\xb0[CF]\b")
+_ACCENTED = re.compile("(?<![À-ÿ])(?:(?<=[A-Za-z])[À-ÿ]|[À-ÿ](?=[A-Za-z]))(?![À-ÿ])")
 
 
 def decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, str]:
@@ -54,10 +68,29 @@ def _best(content: bytes) -> str | None:
     from charset_normalizer import from_bytes
 
     telling = b"\n".join(line for line in content.splitlines() if not line.isascii())[:_SAMPLE]
+    if _decodes(content, WESTERN) and _has_western_signs(telling):
+        return WESTERN
     matches = list(from_bytes(telling, cp_isolation=_CANDIDATES))
     clean = [name for match in matches if match.chaos <= matches[0].chaos for name in match.could_be_from_charset]
-    names = [WESTERN] * (WESTERN in clean) + [match.encoding for match in matches]
+    names = [WESTERN] * (WESTERN in clean) + [match.encoding for match in matches] + [WESTERN]
     return next((name for name in names if _decodes(content, name)), None)
+
+
+def _has_western_signs(telling: bytes) -> bool:
+    """Return whether signs like "€" or "½", and single accented letters in words, are all that is beyond ASCII.
+
+    Measures of languages take such a text for letters of another one, or for none; only pairs of bytes may be more.
+    """
+    rest, signs = _SIGN.subn("", telling.decode(WESTERN))
+    if not signs or not _ACCENTED.sub("", rest).isascii():
+        return False
+    doubtful = _DEGREES.sub(b"", telling)
+    return not any(_has_pairs(doubtful, name) for name in _EAST_ASIAN)
+
+
+def _has_pairs(content: bytes, encoding: str) -> bool:
+    """Return whether two bytes may be one character in an encoding."""
+    return _decodes(content, encoding) and len(content.decode(encoding)) < len(content)
 
 
 def _decodes(content: bytes, encoding: str) -> bool:

@@ -151,6 +151,50 @@ def test_an_encoding_is_found_and_said(text: str, encoding: str, said: str | Non
     assert remark == f"{path}: read with {words}, as its content suggests; if that is wrong, set it"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item,price\nTea,€5\nCoffee,€7\n",
+        "title\n“A”\n",
+        "title\n“Café Lux” – the best\n",
+        "brand\nA®\nB™\n",
+        "Preis,€\nA,5 €\n",
+        "Ort,Preis\nKöln,5 €\nÖls,6 €\n",
+        "item,size\nX,3½\n",
+        "size\n½\n30 °C\n±5\n",
+        "low\n5 °C\n6 °F\n",
+        "price\n£5\n£7\n",
+        "size\n3×4\n",
+        "rule\n§ 5\n",
+        "share\n5‰\n",
+        "question\n¿Qué?\n",
+        "volume\n5 m³\n3¾ m³\n",
+    ],
+)
+def test_a_short_western_file_with_signs_is_western(text: str, tmp_path: Path) -> None:
+    path = _table(tmp_path, text.encode("cp1252"))
+    assert _texts(path) == [line.split(",") for line in text.splitlines()]
+    assert "encoding=cp1252" in (open_csv(path)[1] or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "found"),
+    [
+        ("miasto,n\nŁódź,5\n", "cp1250", "cp1250"),
+        ("obec\nĽubica\nPoľana\n", "cp1250", "cp1250"),
+        ("misto,n\nКиїв,5\nЛьвів,6\n", "cp1251", "cp1251"),
+        ("name\n田\n", "shift_jis", "cp932"),
+        ("city,n\n台北,5\n", "big5", "big5"),
+    ],
+)
+def test_letters_that_are_signs_in_western_are_not_taken_for_these(
+    text: str, encoding: str, found: str, tmp_path: Path
+) -> None:
+    path = _table(tmp_path, text.encode(encoding))
+    assert _texts(path) == [line.split(",") for line in text.splitlines()]
+    assert f"encoding={found}" in (open_csv(path)[1] or "")
+
+
 def test_an_encoding_that_is_given_counts(tmp_path: Path) -> None:
     path = _table(tmp_path, "město,starosta\nPlzeň,Jiří\n".encode("cp1250"))
     assert _texts(path, CsvFormat("cp1250"))[1] == ["Plzeň", "Jiří"]
