@@ -5,17 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from mate_cli.system.errors import UserError, named
 from mate_cli.tables.encodings import decoded
 from mate_cli.tables.header import header_doubt
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_limits import MAX_BYTES, check_bytes, check_size, table_of
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 _MAX_LINE = 1 << 20
 TAB = "\t"
@@ -70,11 +74,10 @@ def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
             header; it is too large (found without reading the rest).
     """
     text, encoding = decoded(path, _content(path), given.encoding)
-    lines = _lines(text, path)
-    first = list(islice(lines, _LINES_TO_SNIFF))
+    first = list(islice(_lines(text, path), _LINES_TO_SNIFF))
     named_separator = _NAMED_SEPARATOR.fullmatch(first[0]) if first else None
     separator = given.separator or (named_separator[1] if named_separator else _separator(first))
-    rows = _rows(chain(first, lines), separator, path)
+    rows = _rows(text, separator, path)
     header_row = given.header_row
     if header_row is None:
         header_row = _header_row(rows[1:] if named_separator and len(rows) > 1 else rows)
@@ -105,18 +108,28 @@ def _lines(text: str, path: Path) -> Iterator[str]:
         yield line
 
 
-def _rows(lines: Iterable[str], separator: str, path: Path) -> list[_Row]:
-    records = csv.reader(lines, delimiter=separator, strict=True)
-    rows: list[_Row] = []
+def _rows(text: str, separator: str, path: Path) -> list[_Row]:
+    """Read the rows that are not blank, of fields that blanks before their quotes leave quoted, where that is CSV."""
+    if not separator.isspace():
+        with suppress(csv.Error):  # a quote behind a blank may be part of a text
+            return _filled(
+                csv.reader(_lines(text, path), delimiter=separator, strict=True, skipinitialspace=True), path
+            )
+    records = csv.reader(_lines(text, path), delimiter=separator, strict=True)
     try:
-        for number, fields in enumerate(records, start=1):
-            if any(field.strip() for field in fields):
-                check_size(path, len(rows), len(fields))
-                rows.append(_Row(number, records.line_num, fields))
+        return _filled(records, path)
     except csv.Error as error:
         raise UserError(
             f"{path}: line {records.line_num} is not CSV ({named(str(error))}); is a quote left open?"
         ) from error
+
+
+def _filled(records: Reader, path: Path) -> list[_Row]:
+    rows: list[_Row] = []
+    for number, fields in enumerate(records, start=1):
+        if any(field.strip() for field in fields):
+            check_size(path, len(rows), len(fields))
+            rows.append(_Row(number, records.line_num, fields))
     if not rows:
         raise UserError(f"{path}: the file is empty; its first line must be the header")
     return rows
@@ -188,6 +201,11 @@ def _separates(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _widths(lines: Sequence[str], separator: str) -> list[int]:
+    if not separator.isspace():
+        with suppress(csv.Error):  # as in _rows; or the last line ends within quotes
+            return [
+                len(fields) for fields in csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
+            ]
     try:
         return [len(fields) for fields in csv.reader(lines, delimiter=separator)]
     except csv.Error:  # reported where the rows are read

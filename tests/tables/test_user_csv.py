@@ -58,6 +58,14 @@ def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: 
         ("a,a,\n1,,3\n", [["a", "a", ""], ["1", "", "3"]]),
         ("City,Pop\nRome,2\n,\n , \n", [["City", "Pop"], ["Rome", "2"]]),  # as spreadsheets write below a table
         ("City,Low\nOslo,\u221212\nRome,\u2013€3\n", [["City", "Low"], ["Oslo", "-12"], ["Rome", "-€3"]]),
+        (
+            'City, Site\n"Rome, IT", "Forum, old"\nOslo, "Fram"\n',
+            [["City", "Site"], ["Rome, IT", "Forum, old"], ["Oslo", "Fram"]],
+        ),
+        ('City; Site\nRome; "Forum; old"\n', [["City", "Site"], ["Rome", "Forum; old"]]),
+        ('City, Said\nRome, "yes" and "no"\n', [["City", "Said"], ["Rome", '"yes" and "no"']]),
+        ('City, Said\nRome, "\nOslo, no\n', [["City", "Said"], ["Rome", '"'], ["Oslo", "no"]]),
+        ('City\tSite\n\t "Fram"\n', [["City", "Site"], ["", '"Fram"']]),
         ('a,b\n"two\nlines","say ""x"", y"\n', [["a", "b"], ["two\nlines", 'say "x", y']]),
     ],
 )
