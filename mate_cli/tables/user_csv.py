@@ -159,21 +159,29 @@ def _table(path: Path, rows: Sequence[_Row], header_row: int) -> Table:
         raise UserError(f"{path}: header_row={header_row}: there is no such row, or it is blank; name another")
     for row in body:
         if len(row.fields) != len(header):
-            raise UserError(
-                f"{path}: line {row.line} has {len(row.fields)} field{'s' if len(row.fields) > 1 else ''}, "
-                f"the header has {len(header)}; quote a field that holds the separator"
-            )
+            fields = f"{len(row.fields)} field{'s' if len(row.fields) > 1 else ''}"
+            remedy = _remedy(body, len(header), len(row.fields))
+            raise UserError(f"{path}: line {row.line} has {fields}, the header has {len(header)}; {remedy}")
     titles = [row.fields[0].strip() for row in above if _is_title(row.fields, len(header))]
     title = " ".join(text for text in titles if not _NAMED_SEPARATOR.fullmatch(text))
     return table_of(path, header, [row.fields for row in body], title)
 
 
+def _remedy(body: Sequence[_Row], width: int, found: int) -> str:
+    """Return what to do about a row with ``found`` fields below a header with ``width``."""
+    is_wider = found > width
+    if len(body) > 1 and len({len(row.fields) for row in body}) == 1 and found > 1:
+        otherwise = "quote a field that holds the separator" if is_wider else "leave out headers"
+        return f"set header_row={body[0].number} if that is the header, or {otherwise}"
+    return "quote a field that holds the separator" if is_wider else "remove the line, or set separator="
+
+
 def _separator(lines: Sequence[str]) -> str:
     """Choose the separator that makes most of the first lines as wide as the first; in a tie, the widest.
 
-    Where none splits the first line, it may be a title: then the one that makes all lines below it equally wide. A
-    comma may also be part of a text, so it must make three fields of each, or a blank line be below the title, or the
-    commas look like those between fields.
+    Where none splits the first line, or that one makes some line of another width, the first line may be a title: then
+    the one that makes all lines below it equally wide. A comma may also be part of a text, so it must make three fields
+    of each, or a blank line be below the title, or the commas look like those between fields.
     """
     unlinked = [_LINK.sub("", line) for line in lines]
     widths = {separator: _widths(unlinked, separator) for separator in _SEPARATORS}
@@ -183,15 +191,29 @@ def _separator(lines: Sequence[str]) -> str:
         return own[0] > 1, sum(width == own[0] for width in own), own[0]
 
     best = max(_SEPARATORS, key=fitness)
-    if fitness(best)[0]:
+    is_split = fitness(best)[0]
+    if is_split and len(set(filter(None, widths[best]))) == 1:
         return best
     for separator, own in widths.items():
         titles = next((number for number, width in enumerate(own) if width > 1), len(own))
-        below = {width for width in own[titles:] if width}
+        below = [width for width in own[titles:] if width]
+        if len(set(below)) != 1 or (is_split and not _is_header(widths[best], titles, len(below))):
+            continue
         is_sure = separator != "," or 0 in own[:titles]
-        if len(below) == 1 and (is_sure or min(below) > 2 or _separates(list(csv.reader(unlinked))[titles:])):
+        if is_sure or below[0] > 2 or _separates(list(csv.reader(unlinked))[titles:]):
             return separator
-    return "," if fitness(",") == fitness(best) else best
+    return best if is_split or fitness(",") != fitness(best) else ","
+
+
+def _is_header(widths: Sequence[int], line: int, rows: int) -> bool:
+    """Return whether a line may be the header below titles, which are few, of a file that another separator splits.
+
+    Args:
+        widths: the fields that the other separator makes of each line: of the header one.
+        rows: that are not blank, with the header.
+    """
+    titles = [width for width in widths[:line] if width]
+    return 0 < len(titles) < rows and widths[line : line + 1] == [1]
 
 
 def _separates(rows: Sequence[Sequence[str]]) -> bool:
