@@ -13,6 +13,7 @@ from mate_cli.system.errors import UserError, named, shown
 from mate_cli.tables.float_text import float_text, without_exponent
 from mate_cli.tables.header import joined
 from mate_cli.tables.table import Table
+from mate_cli.tables.text_files import has_lone_surrogate
 from mate_cli.tables.user_limits import check_bytes, check_size, file_size, table_of
 
 if TYPE_CHECKING:
@@ -48,13 +49,18 @@ def frame_table(frame: pd.DataFrame, name: str = "table") -> Table:
     """Return the table of a frame: texts as they are, numbers as in a Parquet file, an index with a name in front.
 
     Raises:
-        UserError: it has no column or no row, or too many.
+        UserError: it has no column or no row, or too many, or a text with half a character.
     """
     levels = [level for level, label in enumerate(frame.index.names) if label is not None]
     if levels:
         frame = frame.reset_index(level=levels, allow_duplicates=True)
+    header = list(map(_label, frame.columns))
     columns = [_frame_texts(frame.iloc[:, number]) for number in range(frame.shape[1])]
-    return table_of(Path(name), list(map(_label, frame.columns)), list(zip(*columns, strict=True)))
+    for label, texts in zip(header, columns, strict=True):
+        if any(map(has_lone_surrogate, (label, *texts))):
+            where = f"{name}: column {shown(label)}"
+            raise UserError(f"{where} has a text with half a character (lone surrogate); remove it, or decode it anew")
+    return table_of(Path(name), header, list(zip(*columns, strict=True)))
 
 
 def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
@@ -94,7 +100,7 @@ def _frame_texts(column: Any) -> list[str]:
         # Where a gap made floats of whole numbers, Arrow writes them without a decimal point.
         array = pa.array(column, from_pandas=True)
         return _as_shown(array.type, _texts(array))
-    except pa.ArrowException:  # values of several types
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):  # of several types, too large, or half a character
         return _written(column)
 
 

@@ -38,6 +38,15 @@ def test_values_become_texts_and_gaps_become_empty_cells() -> None:
     ]
 
 
+def test_whole_numbers_of_any_size_are_written_out() -> None:
+    large = 10**30
+    assert texts(pd.DataFrame({"n": [large, 1, None], "m": [2**64, -1, 2**63]})) == [
+        [str(large), str(2**64)],
+        ["1", "-1"],
+        ["", str(2**63)],
+    ]
+
+
 def test_times_read_as_pandas_shows_them(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {
@@ -103,3 +112,18 @@ def test_a_frame_is_the_table_of_its_parquet_file(tmp_path: Path) -> None:
 def test_a_frame_that_is_no_table_is_one_line(frame: pd.DataFrame, words: str) -> None:
     with pytest.raises(UserError, match=words):
         frame_table(frame)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [["\ud800", "x"], [1, "a\udfff"], ["\ud800", 1], [10**30, "\ud800"]],
+    ids=["texts", "behind a number", "before a number", "behind a large number"],
+)
+def test_half_a_character_is_one_line_that_names_the_column(column: list[object]) -> None:
+    frame = pd.DataFrame({"city": ["a", "b"], "note": pd.Series(column, dtype=object)})
+    with pytest.raises(UserError, match=r"^table: column 'note' has a text with half a character"):
+        frame_table(frame)
+    header = frame[["city"]].set_axis(pd.Index(["\ud800"], dtype=object), axis=1)
+    with pytest.raises(UserError, match=r"^table: column .* has a text with half a character") as error:
+        frame_table(header)
+    str(error.value).encode()
