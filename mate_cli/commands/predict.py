@@ -165,8 +165,12 @@ def _answer_file(
     file = QuestionFile(answerer, model.config, asked, facts, config.top, config.threshold)
     console = Console(stderr=True, soft_wrap=True)
     to = config.to or "answers.jsonl"
-    had = file.answer(questions, Path(to), console)
+    had, unanswered = file.answer(questions, Path(to), console)
+    if unanswered:
+        first = "the first: " if len(unanswered) > 1 else ""
+        warnings = [*warnings, f"{len(unanswered)} without an answer, see unanswered in {to}; {first}{unanswered[0]}"]
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     before = f", {had} of them from an earlier run" if had else ""
-    print(f"{to}: {len(questions)} answer{'' if len(questions) == 1 else 's'}{before}")
+    without = f", {len(unanswered)} of them empty" if unanswered else ""
+    print(f"{to}: {len(questions)} answer{'' if len(questions) == 1 else 's'}{before}{without}")

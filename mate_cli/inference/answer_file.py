@@ -17,7 +17,7 @@ from mate_cli.config.inference import ANSWERS
 
 Record = Mapping[str, Any]
 
-_ANSWERED = ("question", "answer", "answer_probability", "best_guess", "formula", "table", "warnings")
+_ANSWERED = ("question", "answer", "answer_probability", "best_guess", "formula", "table", "warnings", "unanswered")
 _SEPARATORS: dict[str, str | None] = one_for_each(ANSWERS, {".jsonl": None, ".csv": ",", ".tsv": "\t"})
 
 

@@ -41,10 +41,10 @@ class AskedTables:
         """Find the tables of questions in the folder, all at once.
 
         A question without a word of any table can only be compared by meaning, for which words choose the candidates:
-        it is asked, with a remark, where all tables are compared and there is an encoder.
+        it is asked, with a remark, where all tables are compared and there is an encoder, and else has no table.
 
         Raises:
-            UserError: one is no text, or no table has a word of it, and their meaning cannot be compared.
+            UserError: one is no text.
         """
         for question in questions:
             check_question(question)
@@ -56,27 +56,36 @@ class AskedTables:
         names = self.tables.names
         has_word = self._search.index.knows(questions)
         for question, is_named, ranked in zip(questions, has_word, self._search.rank(questions), strict=True):
-            if not (is_named or (ranked and len(names) <= CANDIDATES)):
-                raise UserError(
-                    f"tables={self.tables.folder}: no table has a word of the question {shown(question)}; "
-                    "name one: table=FILE"
-                )
-            best = list(ranked.items())[:_SHOWN]
-            if not is_named:
+            is_found = is_named or len(names) <= CANDIDATES
+            best = list(ranked.items())[:_SHOWN] if is_found else []
+            if best and not is_named:
                 self._unnamed.add(question)
             self._found[question] = [{"table": names[number], "score": round(score, 4)} for number, score in best]
 
-    def table_id(self, question: str) -> str:
-        """Return the id of the table that a question is asked of, after ``search``."""
-        return self.tables.id if isinstance(self.tables, Table) else self._found[question][0]["table"]
+    def table_id(self, question: str) -> str | None:
+        """Return the id of the table that a question is asked of, after ``search``; None: there is none."""
+        if isinstance(self.tables, Table):
+            return self.tables.id
+        return next((found["table"] for found in self._found[question]), None)
 
-    def table_hash(self, question: str) -> str:
+    def unfound(self, question: str) -> str:
+        """Say that no table of the folder was found for a question."""
+        assert isinstance(self.tables, TableFolder)
+        return (
+            f"tables={self.tables.folder}: no table has a word of the question {shown(question)}; name one: table=FILE"
+        )
+
+    def table_hash(self, question: str) -> str | None:
         """Return a short hash of what a question is asked of, after ``search``: the table, and passages that it links.
+
+        None if it has no table.
 
         Raises:
             UserError: as ``example``.
         """
         name = self.table_id(question)
+        if name is None:
+            return None
         if name not in self._hashes:
             self._hashes[name] = _content_hash(self.example(question))
         return self._hashes[name]
@@ -88,7 +97,7 @@ class AskedTables:
         """
         if isinstance(self.tables, Table):
             return []
-        name = self.table_id(question)
+        name = self.table_id(question) or ""
         lines = [self.tables.remarks[name]] if name in self.tables.remarks else []
         if question in self._unnamed:
             lines.append(
@@ -105,11 +114,14 @@ class AskedTables:
         """Return a question on its table, after ``search``.
 
         Raises:
-            UserError: the table of a folder can no longer be read, or a cell of it links to no passage.
+            UserError: it has no table, that can no longer be read, or a cell of it links to no passage.
         """
         if isinstance(self.tables, Table):
             return Example("question", question, self.tables, passages=self._passages or {})
-        table = self.tables.read(self.table_id(question))
+        name = self.table_id(question)
+        if name is None:
+            raise UserError(self.unfound(question))
+        table = self.tables.read(name)
         if self._passages is None:
             return Example("question", question, table)
         table = linked(table)

@@ -27,6 +27,8 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
     Args:
         trained: the configuration of the run that answered; of two stages, the reader's.
     """
+    if "unanswered" in record:
+        return []
     doubts = []
     if trained.task.format == "sample":
         doubts.append(
@@ -44,11 +46,22 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
     return doubts if computation is None else [*doubts, computation]
 
 
+def unanswered(question: str, table: str | None, reason: str) -> dict[str, Any]:
+    """The record of a question of a file that could not be asked.
+
+    Args:
+        table: its id; None: none was found.
+    """
+    return {"question": question, "answer": None, "unanswered": reason, "table": table, "cells": []}
+
+
 def answer_probability(record: Mapping[str, Any]) -> float | None:
     """Of the answer: calibrated, or of its cell and span, of its least likely cell and operator, or of its label.
 
     0 where an operator has no cell, as in ``Confidence``; None where nothing was chosen from.
     """
+    if "unanswered" in record:
+        return None
     if "answer_probability" in record:
         return float(record["answer_probability"])
     if "probability" in record:

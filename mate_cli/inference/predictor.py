@@ -18,12 +18,13 @@ from mate_cli.encoding.features import Encoded, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.asked_tables import check_question
 from mate_cli.inference.calibration import calibration_of
+from mate_cli.inference.caveats import unanswered
 from mate_cli.inference.onnx_model import OnnxModel, load_onnx
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model
 from mate_cli.runs.folder import GRAPH, RunFolder
-from mate_cli.system.errors import UserError
+from mate_cli.system.errors import UserError, shown
 from mate_cli.system.stopping import stop_if_asked
 from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
@@ -131,31 +132,41 @@ class Answerer(Predictor):
         """Predict one example.
 
         Raises:
-            UserError: the question is no text, or the table does not fit, even with one word in each cell.
+            UserError: as ``fitted``.
         """
-        (encoded,) = self._encoded([example])
-        return self._predicted(example, encoded)
+        return self._predicted(example, self.fitted(example))
 
-    def _encoded(self, examples: Sequence[Example]) -> list[Encoded]:
-        for example in examples:
-            check_question(example.question)
-        encoded = encode(examples, self.tokenizer, self.options)
-        for one in encoded:
-            if isinstance(one.outcome, TooLarge):
-                raise UserError(self._too_large(one.outcome, one.full_length))
+    def fitted(self, example: Example) -> Encoded:
+        """Encode one example.
+
+        Raises:
+            UserError: the question is no text, or does not fit with the table, even with one word in each cell.
+        """
+        check_question(example.question)
+        (encoded,) = encode([example], self.tokenizer, self.options)
+        if reason := self._refusal(example, encoded):
+            raise UserError(reason)
         return encoded
 
     def _predicted(self, example: Example, encoded: Encoded) -> Prediction:
         (prediction,) = self.predict([self.collator([row_of(example, encoded)])])
         return prediction
 
-    def _too_large(self, outcome: TooLarge, needed: int) -> str:
-        """The message for a table that needs ``needed`` tokens uncut, with a remedy."""
-        config = self.model.config
+    def _refusal(self, example: Example, encoded: Encoded) -> str | None:
+        """Say that an example does not fit, with a remedy for the longer of question and table; None: it does."""
+        config, outcome, needed = self.model.config, encoded.outcome, encoded.full_length
+        if not isinstance(outcome, TooLarge):
+            return None
         limits = [config.linformer_tokens] if config.heads == "linformer" else []
         if self.options.positions == "sequence":
             limits.append(self.options.max_positions)
         more = f"add max_tokens={needed}, or " if needed <= min(limits, default=needed) else ""
+        of_question, of_table = outcome.question_tokens, outcome.needed - outcome.question_tokens
+        if of_question > of_table:
+            return (
+                f"the question {shown(example.question)} has {of_question} tokens, table {outcome.table_id!r} at least "
+                f"{of_table}, and this run reads {outcome.limit}; {more}ask in fewer words"
+            )
         return (
             f"table {outcome.table_id!r} and the question need {needed} tokens, and this run reads "
             f"{outcome.limit}; {more}ask about fewer rows or columns"
@@ -175,21 +186,23 @@ class Answerer(Predictor):
             assert self.kind.answering is not None
             cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
-        (encoded,) = self._encoded([example])
+        encoded = self.fitted(example)
         return self._record(example, encoded, self._predicted(example, encoded), top)
 
     def records(self, examples: Sequence[Example], top: int) -> list[dict[str, Any]]:
-        """As ``record``, of several questions, none of which follows up on another.
-
-        Raises:
-            UserError: a table does not fit.
-        """
+        """As ``record``, of several questions, none of which follows up on another; of one that does not fit, why."""
         asked = [replace(example, id=str(number)) for number, example in enumerate(examples)]
-        encoded = self._encoded(asked)
-        rows, size = [row_of(*pair) for pair in zip(asked, encoded, strict=True)], self.hardware.prediction_batch
-        batches = (self.collator(rows[start : start + size]) for start in range(0, len(rows), size))
-        predictions = self.predict(batches)
-        return [self._record(*answered, top) for answered in zip(asked, encoded, predictions, strict=True)]
+        pairs = list(zip(asked, encode(asked, self.tokenizer, self.options), strict=True))
+        reasons = [self._refusal(*pair) for pair in pairs]
+        rows = [row_of(*pair) for pair, reason in zip(pairs, reasons, strict=True) if reason is None]
+        size = self.hardware.prediction_batch
+        predictions = iter(self.predict(self.collator(rows[at : at + size]) for at in range(0, len(rows), size)))
+        return [
+            self._record(*pair, next(predictions), top)
+            if reason is None
+            else unanswered(pair[0].question, pair[0].table.id, reason)
+            for pair, reason in zip(pairs, reasons, strict=True)
+        ]
 
     def _unread(self, example: Example, encoded: Encoded) -> dict[str, str]:
         if encoded.pruned:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress
@@ -14,13 +15,25 @@ from rich.progress import Progress
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference.answer_file import AnswerForm, answer_form, as_text
 from mate_cli.inference.asked_tables import AskedTables
-from mate_cli.inference.caveats import caveats, withheld
+from mate_cli.inference.caveats import caveats, unanswered, withheld
 from mate_cli.inference.predictor import Answerer
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import append_text, content_hash
+from mate_cli.tables.table import Table
 
 _BATCH = 64
 _TABLE_HASH = "table_hash"
+
+
+class Answered(NamedTuple):
+    """What became of a file of questions.
+
+    Attributes:
+        had: number of its records that an earlier run wrote; unanswered: why questions have no answer, a line each.
+    """
+
+    had: int
+    unanswered: list[str]
 
 
 @dataclass(frozen=True)
@@ -50,30 +63,40 @@ class QuestionFile:
             "model_hash": content_hash([folder.weights_file, folder.calibration_file])[:12],
         }
 
-    def answer(self, questions: Sequence[str], to: Path, console: Console) -> int:
-        """Append to ``to`` the records of the questions that it lacks; return how many it had.
+    def answer(self, questions: Sequence[str], to: Path, console: Console) -> Answered:
+        """Append to ``to`` the records of the questions that it lacks.
+
+        A question that is too long, or finds no table or one that is too large, gets a record that says so.
 
         Raises:
-            UserError: a table does not fit or is not found, ``to`` has other records, or cannot be written.
+            UserError: not even the shortest question fits with the table, ``to`` has other records, or cannot be
+                written.
         """
         self.asked.search(questions)
+        if isinstance(self.asked.tables, Table):
+            self.answerer.fitted(self.asked.example(min(questions, key=len)))
         form = self._form(to)
         try:
-            had = self._kept(questions, to)
+            kept = self._kept(questions, to)
+            had, reasons = len(kept), _reasons(kept)
             with Progress(console=console, transient=True) as progress:
                 task = progress.add_task("questions", total=len(questions), completed=had)
                 for start in range(had, len(questions), _BATCH):
                     records = list(self._records(questions[start : start + _BATCH]))
                     is_first = not to.exists() or not to.stat().st_size
                     append_text(to, form.text(records, is_first))
+                    reasons += _reasons(records)
                     progress.advance(task, len(records))
         except OSError as error:
             raise UserError(f"to={to}: cannot be written ({disk_reason(error)}); name another file") from error
-        return had
+        return Answered(had, reasons)
 
     def _records(self, questions: Sequence[str]) -> Iterator[dict[str, Any]]:
-        examples = [self.asked.example(question) for question in questions]
-        for question, record in zip(questions, self.answerer.records(examples, self.top), strict=True):
+        found = [self.asked.table_id(question) is not None for question in questions]
+        examples = [self.asked.example(question) for question in compress(questions, found)]
+        answers = iter(self.answerer.records(examples, self.top))
+        for question, is_found in zip(questions, found, strict=True):
+            record = next(answers) if is_found else unanswered(question, None, self.asked.unfound(question))
             warnings = [*self.asked.remarks(question), *self.answerer.remarks, *caveats(self.trained, record)]
             facts = {"question": question, **self.asked.facts(question), **self.facts, "warnings": warnings}
             yield withheld(record, self.threshold) | facts | self._made_with(question)
@@ -84,10 +107,10 @@ class QuestionFile:
     def _form(self, to: Path) -> AnswerForm:
         return answer_form(to, (*self.facts, *self.settings, _TABLE_HASH))
 
-    def _kept(self, questions: Sequence[str], to: Path) -> int:
-        """Count the records of an earlier run, and cut off the part of one that a kill may have left."""
+    def _kept(self, questions: Sequence[str], to: Path) -> Sequence[Mapping[str, Any]]:
+        """Return the records of an earlier run, and cut off the part of one that a kill may have left."""
         if not to.exists():
-            return 0
+            return []
         content = to.read_bytes()
         try:
             records, size = self._form(to).records(content)
@@ -97,7 +120,7 @@ class QuestionFile:
         if size < len(content):
             with to.open("r+b") as file:
                 file.truncate(size)
-        return len(records)
+        return records
 
     def _check(self, records: Sequence[Mapping[str, Any]], questions: Sequence[str], to: Path) -> None:
         """Check that records are of these questions, and made with these settings.
@@ -117,6 +140,10 @@ class QuestionFile:
             raise UserError(
                 f"to={to} has answers made with another {' and '.join(dict.fromkeys(other))}; name another file"
             )
+
+
+def _reasons(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [record["unanswered"] for record in records if record.get("unanswered")]
 
 
 def _differing(record: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -225,3 +226,59 @@ def test_a_table_that_does_not_fit_is_refused_before_anything_is_written(ask, ca
     assert ask("questions=asked.txt") == 2
     assert "tokens, and this run reads" in capsys.readouterr().err
     assert not Path("answers.jsonl").exists()
+
+
+@pytest.mark.parametrize("to", ["answers.jsonl", "answers.csv"])
+def test_a_question_that_is_too_long_leaves_the_others_their_answers(to, ask, monkeypatch, capsys):
+    monkeypatch.setattr(question_file, "_BATCH", 2)
+    assert ask("questions=asked.txt", f"to={to}") == 0
+    alone = [(one["question"], one["answer"]) for one in records(to)]
+    asked = [ASKED[0], "town " * 400 + "?", *ASKED[1:]]
+    Path("asked.txt").write_text("\n".join(asked))
+    Path(to).unlink()
+    capsys.readouterr()
+    reason = "the question 'town town "
+    for before in ("", ", 4 of them from an earlier run", ", 2 of them from an earlier run"):
+        if "2" in before:
+            lines = Path(to).read_bytes().splitlines(keepends=True)
+            Path(to).write_bytes(b"".join(lines[: len(lines) - 2]))
+        assert ask("questions=asked.txt", f"to={to}") == 0
+        shown = capsys.readouterr()
+        assert shown.out == f"{to}: 4 answers{before}, 1 of them empty\n"
+        assert f"warning: 1 without an answer, see unanswered in {to}; {reason}" in shown.err
+        first, long, *others = records(to)
+        assert [(one["question"], one["answer"]) for one in (first, *others)] == alone
+        assert (long["question"], long["answer"] or None, long["table"]) == (asked[1].strip(), None, "towns.csv")
+        assert long["unanswered"].startswith(reason)
+        assert long["unanswered"].endswith("ask in fewer words")
+        assert not long["warnings"]
+
+
+def records(to):
+    text = Path(to).read_text()
+    return list(csv.DictReader(io.StringIO(text))) if to.endswith("csv") else list(map(json.loads, text.splitlines()))
+
+
+def test_a_withheld_answer_and_none_stand_in_one_file(ask):
+    Path("asked.txt").write_text(f"{ASKED[0]}\nHow many {'towns ' * 400}?\n")
+    assert ask("questions=asked.txt", "threshold=0.99") == 0
+    withheld, unanswered = written()
+    assert "best_guess" in withheld
+    assert "best_guess" not in unanswered
+    assert "unanswered" not in withheld
+
+
+def test_a_file_of_one_question_that_is_too_long_is_refused_as_a_single_one(ask, capsys):
+    question = "town " * 300 + "?"
+    Path("asked.txt").write_text(question)
+    assert ask("questions=asked.txt") == 2
+    error = capsys.readouterr().err
+    assert ask(f"question={question}") == 2
+    assert capsys.readouterr().err == error
+    tokens = re.match(r"error: the question 'town .* has (\d+) tokens, table 'towns.csv' at least (\d+),", error)
+    assert int(tokens.group(1)) > 300
+    assert int(tokens.group(2)) >= 9
+    needed = re.search(r"this run reads 256; add max_tokens=(\d+), or ask in fewer words\n$", error).group(1)
+    assert ask("questions=asked.txt", f"max_tokens={needed}") == 0
+    assert "unread" not in written()[0]
+    assert not Path("answers.csv").exists()

@@ -90,8 +90,10 @@ def test_words_alone_name_no_table_without_one_of_them(folder, by_words):
     (ranked, none) = TableSearch(index, None).rank(["How high is the Eiger peak?", "Who?"])
     assert [index.openings[number].split()[0] for number in ranked] == ["deep/peaks"]
     assert none == {}
+    tables = AskedTables(TableFolder(folder))
+    tables.search(["Eiger", "Who?"])
     with pytest.raises(UserError, match="no table has a word of the question 'Who"):
-        AskedTables(TableFolder(folder)).search(["Eiger", "Who?"])
+        tables.example("Who?")
 
 
 def test_meaning_finds_what_shares_no_word(folder):
@@ -118,9 +120,10 @@ def test_a_question_without_a_word_of_any_table_is_refused_where_words_choose_th
     for number in range(CANDIDATES + 1 - len(TABLES)):
         (folder / f"more{number}.csv").write_text("letter\nalpha\n")
     tables = AskedTables(TableFolder(folder))
+    tables.search(["Who is the mayor of Birch?", "zzzz qqqq"])
     with pytest.raises(UserError, match="no table has a word of the question 'zzzz qqqq'; name one: table=FILE"):
-        tables.search(["Who is the mayor of Birch?", "zzzz qqqq"])
-    tables.search(["Who is the mayor of Birch?"])
+        tables.example("zzzz qqqq")
+    assert [tables.table_id("zzzz qqqq"), tables.remarks("zzzz qqqq")] == [None, []]
     assert tables.table_id("Who is the mayor of Birch?") == "towns.csv"
 
 
@@ -159,6 +162,23 @@ def test_a_file_of_questions_on_a_folder_goes_on(ask, folder, capsys):
     assert ask(f"tables={folder}", "questions=asked.txt") == 0
     assert "4 answers, 1 of them from an earlier run" in capsys.readouterr().out
     assert [json.loads(line)["table"] for line in Path("answers.jsonl").read_text().splitlines()] == names
+
+
+def test_a_file_is_answered_where_a_question_finds_no_table_or_too_large_a_one(ask, folder, by_words, capsys):
+    (folder / "long.csv").write_text("quux\n" + "1\n" * 400)
+    asked = ["Who is the mayor of Birch?", "zzzz?", "How many quux?", "How high is the peak Eiger?"]
+    Path("asked.txt").write_text("\n".join(asked))
+    for to, before in (("answers.jsonl", ""), ("answers.csv", ""), ("answers.csv", ", 4 of them from an earlier run")):
+        assert ask(f"tables={folder}", "questions=asked.txt", f"to={to}") == 0
+        shown = capsys.readouterr()
+        assert shown.out == f"{to}: 4 answers{before}, 2 of them empty\n"
+        assert f"warning: 2 without an answer, see unanswered in {to}; the first: tables={folder}: no" in shown.err
+    records = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
+    assert [record["table"] for record in records] == ["towns.csv", None, "long.csv", "deep/peaks.csv"]
+    assert [record["answer"] is None for record in records] == [False, True, True, False]
+    assert "no table has a word of the question 'zzzz?'; name one: table=FILE" in records[1]["unanswered"]
+    assert records[1]["tables"] == []
+    assert "ask about fewer rows or columns" in records[2]["unanswered"]
 
 
 def test_python_asks_a_folder(trained, folder):
