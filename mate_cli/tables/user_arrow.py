@@ -5,7 +5,9 @@ Times, lengths of time and periods read as pandas shows them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import ast
+import re
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 _MIDNIGHT = " 00:00:00"
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+_TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_LEVELS = re.compile(rf"\({_TEXT}(?:, {_TEXT})+\)")
 _EXPANDED = 1 << 27  # bytes that the rows read at once may become: a text that a column repeats is stored once
 
 
 def read_parquet(path: Path) -> Table:
-    """Read a Parquet file whose columns hold texts, numbers, dates or booleans.
+    """Read a Parquet file whose columns hold texts, numbers, dates or booleans; one that pandas wrote is as its frame.
 
     Raises:
         UserError: it cannot be read, is not a Parquet file, has a column of another type, or is too large.
@@ -38,11 +43,13 @@ def read_parquet(path: Path) -> Table:
     check_bytes(path, file_size(path))
     try:
         with ParquetFile(path) as file:
-            names, columns = file.schema_arrow.names, _columns(path, file)
+            names = file.schema_arrow.names
+            kept = [number for number, name in enumerate(names) if not _UNNAMED_INDEX.fullmatch(name)]
+            columns = _columns(path, file, kept)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = named(str(error).partition("\n")[0])
         raise UserError(f"{path}: cannot be read as Parquet ({reason})") from error
-    return table_of(path, names, list(zip(*columns, strict=True)))
+    return table_of(path, [_parquet_label(names[number]) for number in kept], list(zip(*columns, strict=True)))
 
 
 def frame_table(frame: pd.DataFrame, name: str = "table") -> Table:
@@ -63,21 +70,21 @@ def frame_table(frame: pd.DataFrame, name: str = "table") -> Table:
     return table_of(Path(name), header, list(zip(*columns, strict=True)))
 
 
-def _columns(path: Path, file: ParquetFile) -> list[list[str]]:
-    """Return the texts of each column, read in batches so that a file that expands too far is found in time."""
+def _columns(path: Path, file: ParquetFile, kept: Sequence[int]) -> list[list[str]]:
+    """Return the texts of the columns kept, read in batches so that a file that expands too far is found in time."""
     metadata, names = file.metadata, file.schema_arrow.names
     check_size(path, metadata.num_rows, len(names))
     stored = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
     check_bytes(path, stored)
-    columns: list[list[str]] = [[] for _ in names]
+    columns: list[list[str]] = [[] for _ in kept]
     size = 0
     for batch in file.iter_batches(max(1, min(_EXPANDED // max(stored, 1), 1024))):
-        for texts, name, column in zip(columns, names, batch.columns, strict=True):
-            more = _parquet_texts(name, column, path)
+        for texts, number in zip(columns, kept, strict=True):
+            more = _parquet_texts(names[number], batch.column(number), path)
             texts += more
             size += sum(map(len, more))
         check_bytes(path, size)
-    return [_as_shown(kind, texts) for kind, texts in zip(file.schema_arrow.types, columns, strict=True)]
+    return [_as_shown(file.schema_arrow.types[number], texts) for number, texts in zip(kept, columns, strict=True)]
 
 
 def _parquet_texts(name: str, column: pa.Array, path: Path) -> list[str]:
@@ -139,3 +146,11 @@ def _as_shown(kind: pa.DataType, texts: list[str]) -> list[str]:
 def _label(label: Hashable) -> str:
     """Return a label of a frame's columns as one text; those of several levels are joined as rows of a header are."""
     return joined(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def _parquet_label(name: str) -> str:
+    """Return the label that pandas wrote as a name: ``('A', 'x')`` of a column of several levels."""
+    try:
+        return _label(ast.literal_eval(name)) if _LEVELS.fullmatch(name) else name
+    except (SyntaxError, ValueError):  # a name that only looks like levels
+        return name

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mate_cli.system.errors import UserError
@@ -99,6 +101,39 @@ def test_a_frame_is_the_table_of_its_parquet_file(tmp_path: Path) -> None:
     )
     frame.to_parquet(tmp_path / "frame.parquet", index=False)
     assert frame_table(frame).rows == read_parquet(tmp_path / "frame.parquet").rows
+
+
+@pytest.mark.filterwarnings("ignore:The DataFrame has column names of mixed type")
+@pytest.mark.parametrize(
+    ("index", "columns"),
+    [
+        (["r", "s"], ["a", "b"]),
+        ([("r", "x"), ("s", "y")], ["a", "b"]),
+        (None, [("A", "x"), ("A", "it's")]),
+        (["r", "s"], [("A", "A", ""), ("", "B, C", "d")]),
+    ],
+)
+def test_names_that_pandas_makes_up_for_parquet_are_as_in_the_frame(
+    index: list[object] | None, columns: list[object], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame([["1", "2"], ["3", "4"]], index, columns)
+    frame.to_parquet(tmp_path / "frame.parquet")
+    read, expected = read_parquet(tmp_path / "frame.parquet"), frame_table(frame)
+    assert (read.header, read.rows) == (expected.header, expected.rows)
+
+
+@pytest.mark.parametrize(
+    "name", ["('A')", "(A, x)", r"('\x', 'a')", "('a', 'b') c", "__index_level_0__ of us", "f('a', 'b')"]
+)
+def test_names_like_those_of_pandas_stay(name: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({name: ["1"]}), tmp_path / "t.parquet")
+    assert [cell.text for cell in read_parquet(tmp_path / "t.parquet").header] == [name]
+
+
+def test_a_parquet_file_of_an_index_alone_has_no_columns(tmp_path: Path) -> None:
+    pd.DataFrame(index=["r"]).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(UserError, match="the table has no columns"):
+        read_parquet(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize(
