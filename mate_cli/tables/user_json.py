@@ -3,6 +3,8 @@
 - a list of objects, one per row: the header is their keys, in order of first appearance
 - a list of lists: the first is the header
 - an object with ``header``, a list, and ``rows``, a list of lists
+- an object of columns: their headers, and lists of their cells, equally long
+- JSON lines: objects or lists as in the first two, one a line
 - what ``DataFrame.to_json`` of pandas writes with ``orient`` split, table, columns or index; of the last two, an object
   of objects, only where the keys of one level are the numbers of rows
 
@@ -20,10 +22,11 @@ from typing import Any
 from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.float_text import float_text
 from mate_cli.tables.table import Table
-from mate_cli.tables.text_files import JsonObject, read_json
+from mate_cli.tables.text_files import JsonObject, parse_json, read_text
 from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
 
-_SHAPES = "a list of objects, a list of lists or {header, rows}"
+_SHAPES = "a list of objects, a list of lists, {header, rows}, {column: its cells} or an object a line"
+_KEYS_SHOWN = 5
 
 
 def read_json_table(path: Path) -> Table:
@@ -32,7 +35,28 @@ def read_json_table(path: Path) -> Table:
     Raises:
         UserError: it cannot be read, has another shape, a cell is neither text nor number, or it is too large.
     """
-    return json_table(read_json(path, MAX_BYTES), path)
+    text = read_text(path, MAX_BYTES)
+    try:
+        content = parse_json(text, str(path))
+    except UserError as error:
+        if not _is_lines(error.__cause__):
+            raise
+        content = _lines(text, path)
+    return json_table(content, path)
+
+
+def _is_lines(error: BaseException | None) -> bool:
+    """Return whether a text is no JSON because it goes on, after one line of it, with another object or list."""
+    if not isinstance(error, json.JSONDecodeError) or error.msg != "Extra data":
+        return False
+    before, next_value = error.doc[: error.pos], error.doc[error.pos]
+    return before.rstrip(" \t\r").endswith("\n") and "\n" not in before.strip() and next_value in "{["
+
+
+def _lines(text: str, path: Path) -> list[Any]:
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    check_size(path, len(lines) - 1)  # the first may be a header
+    return [parse_json(line, f"{path}: line {number}") for number, line in lines]
 
 
 def json_table(content: Any, path: Path) -> Table:
@@ -58,7 +82,27 @@ def _of_object(path: Path, table: JsonObject) -> Table:
         return _of_split(path, table)
     if "data" in table and "schema" in table:
         return _of_described(path, table)
-    return _of_lists(path, [table.list("header"), *table.list("rows")])
+    if "header" in table:
+        return _of_lists(path, [table.list("header"), *table.list("rows")])
+    if table.content and all(map(_are_cells, table.content.values())):
+        return _of_columns(path, table.content)
+    keys = [shown(key) for key in table][:_KEYS_SHOWN]
+    found = f"an object with the key{'s' if len(keys) > 1 else ''} {', '.join(keys)}" if keys else "an empty object"
+    raise UserError(f"{path}: expected {_SHAPES}, found {found}{', ...' if len(table.content) > len(keys) else ''}")
+
+
+def _are_cells(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(cell, (dict, list)) for cell in value)
+
+
+def _of_columns(path: Path, content: dict[str, list[Any]]) -> Table:
+    (first, cells), *others = content.items()
+    for key, column in others:
+        if len(column) != len(cells):
+            sizes = f"key {shown(key)} has {len(column)} cells, {shown(first)} has {len(cells)}"
+            raise UserError(f"{path}: {sizes}; write as many in each, null for those that are missing")
+    check_size(path, len(cells), len(content))
+    return _of_lists(path, [list(content), *map(list, zip(*content.values(), strict=True))])
 
 
 def _of_split(path: Path, table: JsonObject) -> Table:

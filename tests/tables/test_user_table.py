@@ -170,6 +170,20 @@ def test_values_of_json(tmp_path: Path) -> None:
     assert _read(tmp_path, "t.json", rows) == [["a", "b", "c"], ["1", "", ""], ["", "2.5", "true"], ["", "", "x"]]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"a": [1, 2], "b": ["x", null]}',
+        '{"a": 1, "b": "x"}\n{"a": 2, "b": null}\n',
+        '\n{"a": 1, "b": "x"}\r\n\r\n  {"a": 2}',
+        '["a", "b"]\n[1, "x"]\n[2, null]\n',
+        pd.DataFrame({"a": [1, 2], "b": ["x", None]}).to_json(orient="records", lines=True),
+    ],
+)
+def test_columns_and_lines_of_json(content: str, tmp_path: Path) -> None:
+    assert _read(tmp_path, "t.json", content) == [["a", "b"], ["1", "x"], ["2", ""]]
+
+
 FRAME = pd.DataFrame({"city": ["Alder", "Birch"], "people": [1200, None]})
 TEXTS = [["city", "people"], ["Alder", "1200"], ["Birch", ""]]
 
@@ -225,9 +239,24 @@ def test_values_of_parquet(tmp_path: Path) -> None:
         ),
         ("t.json", '{"schema": {}, "data": [3]}', "row 1: expected a JSON object, found int"),
         ("t.json", '{"a": {}}', "the table has no columns"),
-        ("t.json", "[]", "expected a list of objects, a list of lists or {header, rows}, found an empty list"),
-        ("t.json", "3", "expected a list of objects, a list of lists or {header, rows}, found 3"),
-        ("t.json", '{"a": [1]}', "key 'header' is missing"),
+        ("t.json", "[]", "{header, rows}, {column: its cells} or an object a line, found an empty list"),
+        ("t.json", "3", "{header, rows}, {column: its cells} or an object a line, found 3"),
+        (
+            "t.json",
+            "{}",
+            "expected a list of objects, a list of lists, {header, rows}, {column: its cells} or an object",
+        ),
+        ("t.json", '{"rows": [{"a": 1}]}', "or an object a line, found an object with the key 'rows'"),
+        ("t.json", json.dumps(dict.fromkeys("abcdefg", 1)), "with the keys 'a', 'b', 'c', 'd', 'e', ..."),
+        ("t.json", '{"header": ["a"]}', "key 'rows' is missing"),
+        ("t.json", '{"a": [1, 2], "b": [3]}', "key 'b' has 1 cells, 'a' has 2; write as many in each, null for those"),
+        ("t.json", '{"a": []}', "no rows below the header"),
+        ("t.json", '{"a": 1}\n{"a": 2', "line 2: not valid JSON"),
+        ("t.json", '{"a": 1}\n["b"]\n', "row 2: expected a JSON object, found list"),
+        ("t.json", '{"a": 1}\n{"a": [2]}\n', "row 2, key 'a': expected a text or a number, found a list"),
+        ("t.json", '{"a": 1} {"a": 2}\n', "line 1, column 10 (character 9 of 18): Extra data"),
+        ("t.json", '[{"a":\n1}]\n]', "line 3, column 1 (character 11 of 12): Extra data"),
+        ("t.json", '{"a": 1}\n' * (user_limits.MAX_ROWS + 2), f"more than {user_limits.MAX_ROWS} rows"),
         ("t.json", '{"header": ["a"], "rows": 3}', "key 'rows': expected a list, found int"),
         ("t.json", '{"header": ["a"], "rows": [3]}', "row 1: expected a list of cells, found 3"),
         ("t.json", '{"header": [], "rows": []}', "the table has no columns"),
