@@ -55,7 +55,7 @@ class Predictor:
         self, folder: RunFolder, config: TrainConfig, hardware: HardwareConfig, fixed_shapes: bool = True
     ) -> None:
         if not folder.best_model.is_dir():
-            state = folder.status().get("state", "not started")
+            state = folder.state if folder.status() else "not started"
             raise UserError(f"{folder.path} has no model yet (it is {state}); train it to the end with resume=true")
         task, model = task_of(config), _open_model(folder, config)
         self.folder, self.hardware, self.devices = folder, hardware, resolve_devices(hardware).alone()

@@ -41,7 +41,7 @@ from mate_cli.runs.find import is_run_folder, what_else
 from mate_cli.runs.identity import Identity, differences
 from mate_cli.runs.provenance import code_version, environment
 from mate_cli.runs.published import is_published, published
-from mate_cli.runs.records import read_run, upgraded
+from mate_cli.runs.records import read_run, state_of, upgraded
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import (
     content_hash,
@@ -119,7 +119,7 @@ class RunFolder:
     def _check_resume(self, resume: bool, identity: Identity) -> None:
         if not resume:
             raise UserError(
-                f"{self.path} holds a run ({self.status().get('state', 'unknown state')}): resume=true goes on, "
+                f"{self.path} holds a run (state: {self.state}): resume=true goes on, "
                 "overwrite=true starts it anew, name=NAME starts another"
             )
         self.check_same_run(identity)
@@ -165,6 +165,11 @@ class RunFolder:
 
     def status(self) -> dict[str, Any]:
         return read_record(self.path / "status.json")
+
+    @property
+    def state(self) -> str:
+        """As ``runs.records.state_of``."""
+        return state_of(self.status(), read_record(self.environment_file))
 
     def set_status(self, state: str, **facts: Any) -> None:
         """Record the state of the run and its total wall time; facts that are not given keep their value."""

@@ -82,9 +82,7 @@ class RunRecord:
 
     @property
     def state(self) -> str:
-        """The recorded state, but ``killed`` for a running one whose process is gone from this machine."""
-        state = str(self.status.get("state", "unknown"))
-        return "killed" if state == "running" and _is_gone(self.environment.get("process", {})) else state
+        return state_of(self.status, self.environment)
 
     @property
     def tokens(self) -> int | None:
@@ -200,6 +198,12 @@ def read_run(path: Path) -> RunRecord:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"{path}: its records are not those of a run ({type(error).__name__}: {error})") from error
     return record
+
+
+def state_of(status: Mapping[str, Any], environment: Mapping[str, Any]) -> str:
+    """Return the recorded state, but ``killed`` for a running one whose process is gone from this machine."""
+    state = str(status.get("state", "unknown"))
+    return "killed" if state == "running" and _is_gone(environment.get("process", {})) else state
 
 
 def upgraded(plain: Any) -> Any:
