@@ -32,6 +32,7 @@ def run(config: EvaluateConfig) -> None:
 
 def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
     with without_collection():
+        from mate_cli.inference.caveats import unfinished
         from mate_cli.inference.stages import Stage
         from mate_cli.inference.trust import check_confidence, unanswered
         from mate_cli.reporting.calibration import unanswered_table
@@ -43,6 +44,8 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
         check_confidence(asked, "unanswerable" if config.unanswerable else "calibrate")
     part = config.split + _mark(config, Stage(asked.folder, asked.config), console)
     label = _label(config, part)
+    for line in unfinished(asked.folder):
+        console.print(line, highlight=False, markup=False)
     if config.unanswerable:
         console.print(unanswered_table(label, unanswered(asked, label)))
     else:

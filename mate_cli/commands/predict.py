@@ -126,7 +126,7 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
 def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) -> dict[str, Any]:
     """The record of the answer: a cell's text, cells and an operator on them, a label, or a span."""
     with without_collection():
-        from mate_cli.inference.caveats import caveats, withheld
+        from mate_cli.inference.caveats import caveats, unfinished, withheld
         from mate_cli.inference.pointr import read_cells, top_cells
         from mate_cli.inference.predictor import Answerer
         from mate_cli.inference.stages import Stage
@@ -146,7 +146,8 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
     cells = read_cells(model, [example], selection, config.hardware, Console(file=sys.stderr, soft_wrap=True))
     record = answer_record(example.question, example.table, ranking, config.top)
     record = read_answer_record(record, cells[example.id], config.weight)
-    return withheld(record, config.threshold) | {"warnings": caveats(model.reader.config, record)}
+    halves = [*unfinished(model.selector.folder), *unfinished(model.reader.folder)]
+    return withheld(record, config.threshold) | {"warnings": [*halves, *caveats(model.reader.config, record)]}
 
 
 def _answer_file(

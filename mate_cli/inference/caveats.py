@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mate_cli.config.train import TrainConfig
+from mate_cli.runs.folder import RunFolder
 
 _LIKELY = 0.5
 """By the model, a cell, span or operator below this probability is more likely wrong than right."""
@@ -44,6 +45,18 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
         doubts.append(f"{problem}; the answer is its cells")
     computation = _computation_doubt(trained, record)
     return doubts if computation is None else [*doubts, computation]
+
+
+def unfinished(folder: RunFolder) -> list[str]:
+    """A line if a run was not trained to the end. Exports and published models, which have no status, were."""
+    status = folder.status()
+    if status.get("state", "done") in ("done", "trained"):
+        return []
+    reached = f", step {status['step']} of {status['steps']}" if {"step", "steps"} <= status.keys() else ""
+    return [
+        f"{folder.path} was not trained to the end ({folder.state}{reached}); its mate train command with "
+        "resume=true goes on"
+    ]
 
 
 def unanswered(question: str, table: str | None, reason: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mate_cli.encoding.features import Encoded, TooLarge
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.inference.asked_tables import check_question
 from mate_cli.inference.calibration import calibration_of
-from mate_cli.inference.caveats import unanswered
+from mate_cli.inference.caveats import unanswered, unfinished
 from mate_cli.inference.onnx_model import OnnxModel, load_onnx
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.model import MatePreTrainedModel
@@ -116,7 +116,8 @@ class Answerer(Predictor):
     """A run's best model, ready for questions on a user's tables, in the precision of the device.
 
     Attributes:
-        calibration: of its probabilities, if the run has one; remarks: a line if there is one that cannot be used.
+        calibration: of its probabilities, if the run has one.
+        remarks: a line if there is one that cannot be used, and one if the run was not trained to the end.
 
     Raises:
         UserError: as ``Predictor``; or the run's vocabulary does not fit its model, or its calibration is broken.
@@ -126,7 +127,8 @@ class Answerer(Predictor):
         super().__init__(folder, trained, hardware, fixed_shapes=False)
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
         self.tokenizer.check_fits(self.model.config.vocab_size)
-        self.calibration, self.remarks = calibration_of(folder)
+        self.calibration, remarks = calibration_of(folder)
+        self.remarks = [*unfinished(folder), *remarks]
 
     def answer(self, example: Example) -> Prediction:
         """Predict one example.

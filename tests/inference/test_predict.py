@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import platform
 import re
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,8 @@ import pytest
 from mate_cli.config.task import QaConfig, TaskConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference import predictor
-from mate_cli.inference.caveats import caveats
+from mate_cli.inference.caveats import caveats, unfinished
+from mate_cli.runs.folder import RunFolder
 from tests.training.conftest import TINY
 
 TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
@@ -112,6 +116,41 @@ def test_warnings_are_lines_on_stderr_or_a_list_in_json(mate, trained, capsys):
     shown = capsys.readouterr()
     assert shown.err.splitlines() == [f"warning: {line}" for line in record["warnings"]]
     assert "warning" not in shown.out
+
+
+def test_a_run_that_was_not_trained_to_the_end_says_so(mate, trained, tmp_path, capsys):
+    half = shutil.copytree(trained, tmp_path / "half")
+    status = json.loads((half / "status.json").read_text())
+    whole = answer(mate, capsys, half, TOWNS, "Who?")
+    line = f"{half} was not trained to the end (interrupted, step 1 of {status['steps']}); its mate train command with "
+    (half / "status.json").write_text(json.dumps(status | {"state": "interrupted", "step": 1}))
+    record = answer(mate, capsys, half, TOWNS, "Who?")
+    assert record.pop("warnings") == [line + "resume=true goes on", *whole.pop("warnings")]
+    assert record == whole
+    assert mate("evaluate", f"run={half}", "split=dev", "hardware=cpu") == 0
+    assert line in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (None, None),  # an export
+        ({"seconds": 1.0}, None),
+        ({"state": "done", "step": 2, "steps": 2}, None),
+        ({"state": "trained", "step": 2, "steps": 2}, None),  # and not yet scored
+        ({"state": "running", "step": 1, "steps": 2}, "(killed, step 1 of 2)"),
+        ({"state": "failed"}, "(failed)"),
+    ],
+)
+def test_which_runs_were_not_trained_to_the_end(status, said, tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    process = {"pid": ended.pid, "host": platform.node()}
+    (tmp_path / "environment.json").write_text(json.dumps({"process": process}))
+    if status is not None:
+        (tmp_path / "status.json").write_text(json.dumps(status))
+    lines = unfinished(RunFolder(tmp_path))
+    assert lines == [] if said is None else said in lines[0]
 
 
 def trained_on(kind: str, aggregation: bool = False, difference: bool = False) -> TrainConfig:
