@@ -10,7 +10,9 @@ from rich.console import Console
 
 from mate_cli.config.inference import EvaluateConfig
 from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
 from mate_cli.system.importing import without_collection
+from mate_cli.tables.formats import expands_cells
 from mate_cli.tables.prediction_files import read_reference, read_submission
 
 if TYPE_CHECKING:
@@ -78,13 +80,22 @@ def _mark(config: EvaluateConfig, trained: Stage, console: Console) -> str:
 
 
 def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedRun:
-    """The run with the part of the split that it is asked."""
+    """The run with the part of the split that it is asked.
+
+    Raises:
+        UserError: it is none, or would be asked for an expansion that changes nothing.
+    """
     from mate_cli.encoding.source import DataSource, SplitSource, UnseenSource, training_split
     from mate_cli.inference.evaluate import EvaluatedRun
     from mate_cli.inference.trust import held_out_tables
 
     folder = RunFolder(Path(run))
     trained = load_run_config(folder.path, config.max_tokens, config.expansion)
+    if config.expansion is not None and not expands_cells(trained.task):
+        raise UserError(
+            f"expansion={config.expansion}: run={run} of task={trained.task.name} reads no linked passages that it "
+            "could change; leave it out"
+        )
     trained.paths = config.paths
     seen = tuple(training_split(Path(path)) for path in config.seen or ())
 

@@ -52,6 +52,13 @@ FORMATS: dict[str, Format] = one_for_each(
 )
 
 
+def expands_cells(task: TaskConfig) -> bool:
+    """Return whether ``task.expansion`` changes what a model of the task sees."""
+    uses = task.traits.uses
+    has_links = FORMATS.get(task.format) is hybridqa
+    return has_links and task.input != "table" and (uses is None or "task.expansion" in uses)
+
+
 def data_problem(task: TaskConfig, data_dir: str | None, cache: Path) -> str | None:
     """Return an error line if a task has no data, given, generated or fetched before, or is given some in vain."""
     if task.format == "sample":

@@ -113,6 +113,19 @@ def test_a_run_is_scored_on_whole_passages_as_one_trained_on_them(mate, trained,
     assert whole != (trained / "predictions-test.jsonl").read_text()
 
 
+def test_an_expansion_that_changes_nothing_is_refused(mate, trained, tmp_path, capsys):
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    config = (other / "config.yaml").read_text()
+    assert config.count("input: both") == 1
+    (other / "config.yaml").write_text(config.replace("input: both", "input: table"))
+    before = (other / "metrics.json").read_text()
+    for expansion in ("all", "tfidf"):
+        assert mate("evaluate", f"run={other}", f"expansion={expansion}", "hardware=cpu") == 2
+        assert f"error: expansion={expansion}: run={other} of task=sample reads no linked" in capsys.readouterr().err
+    assert (other / "metrics.json").read_text() == before
+
+
 def test_predict_gives_ranked_cells(mate, trained, tmp_path, capsys):
     (tmp_path / "cities.csv").write_text("city,country\nParis,France\nRome,Italy\n")
     question = 'Which country holds "Rome", {or not} [a=b]?'
