@@ -16,6 +16,7 @@ from mate_cli import __version__
 from mate_cli.cli.help import COMMANDS, command_help, overview
 from mate_cli.config.user_folder import config_dir, take_config_dir, user_folder
 from mate_cli.system.errors import UserError, report
+from mate_cli.system.output import escape_unwritable
 from mate_cli.system.stopping import stopping_tidily
 
 WITHOUT_KEYS = ("ls", "doctor", "completion")
@@ -31,6 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     # oneDNN keeps what it has compiled for the last 1,024 shapes: gigabytes, for packed batches all differ in length.
     for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(name, "64")
+    escape_unwritable()
     try:
         with stopping_tidily():
             words, folder = take_config_dir([word for word in words if word != "--debug"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.system.distribution import QUESTIONS, STATEMENTS, released_model
 from mate_cli.system.errors import Mistakes, UserError
 from mate_cli.system.importing import without_collection
+from mate_cli.system.output import print_json
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.table_folder import TableFolder
 from mate_cli.tables.user_csv import CsvFormat
@@ -44,7 +44,7 @@ def run(config: PredictConfig) -> None:
     if config.run is None and config.selector is None:
         record["model"] = released_model()
     if config.output == "json":
-        print(json.dumps(record, ensure_ascii=False, indent=2))
+        print_json(record, indent=2)
         return
     console = Console(soft_wrap=True)
     console.print(example.question, style="bold", markup=False, highlight=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from mate_cli.reporting.runs import (
 )
 from mate_cli.runs.records import RunRecord, read_run, read_runs
 from mate_cli.system.files import hold
+from mate_cli.system.output import print_json
 
 
 def run(config: RunsConfig) -> None:
@@ -42,7 +42,7 @@ def _list(config: RunsConfig, runs: list[RunRecord], console: Console) -> None:
     chosen = runs if config.where is None else chosen_runs(runs, config.where)
     if config.output == "json":
         for record in chosen:
-            print(json.dumps(record.plain(), ensure_ascii=False))
+            print_json(record.plain())
     elif chosen:
         console.print(runs_table(chosen, console.width))
         line = f"{len(chosen)} of {len(runs)} runs in {config.paths.runs}, {total_time(chosen)} of training"
@@ -56,7 +56,7 @@ def _compare(names: list[str], folder: Path, output: str, console: Console) -> N
     runs = [read_run(run_folder(name, folder)) for name in names]
     comparison = compared(runs)
     if output == "json":
-        print(json.dumps({"runs": [str(record.path) for record in runs], **comparison}, ensure_ascii=False))
+        print_json({"runs": [str(record.path) for record in runs], **comparison})
         return
     for table in comparison_tables(runs, comparison):
         console.print(table)

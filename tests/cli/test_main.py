@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import subprocess
 import sys
@@ -48,6 +49,16 @@ def mate(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "mate_cli", *words], capture_output=True, text=True, check=False, **options
     )
+
+
+def test_an_output_that_lacks_a_character_gets_an_escape(
+    train_does: Callable[[Act], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_does(lambda config: print("mayor of Łódź"))
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "latin-1"))
+    assert main(["train", "task=sample"]) == 0
+    assert written.getvalue() == b"mayor of \\u0141\xf3d\\u017a\n"
 
 
 def test_help_names_every_command_with_its_line_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
