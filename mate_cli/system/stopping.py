@@ -46,6 +46,7 @@ def stopping_tidily() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, before[number])
+        _caught.clear()  # a program that called this one goes on
 
 
 def swallowed_request() -> KeyboardInterrupt:

@@ -99,6 +99,7 @@ def test_a_loop_ends_at_a_signal_that_a_library_swallowed_but_for_ctrl_c(
     before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     try:
         assert main(["runs"]) == code
+        stop_if_asked()  # the program that called the command was not asked
     finally:
         signal.signal(number, before)
 
