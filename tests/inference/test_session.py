@@ -96,7 +96,7 @@ def test_a_sign_without_a_question_is_a_line(ask, trained):
 
 def test_a_question_that_does_not_fit_is_a_line(ask, trained):
     printed = ask(trained, WHO, " ".join(["long"] * 200), WHO, words=("max_tokens=64",))
-    assert "error: table" in printed
+    assert "error: the question 'long long" in printed
     assert printed.count("answer: ") == 2
 
 

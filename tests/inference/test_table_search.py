@@ -136,7 +136,7 @@ def test_the_answer_is_that_of_its_table_and_names_it(ask, folder, capsys):
     alone = json.loads(capsys.readouterr().out)
     warning, *warnings = record.pop("warnings")
     assert warning == f"tables={folder}: 1 left out, {folder}/broken.csv: line 2 has 1 field, the header has 2; " + (
-        "quote a field that holds the separator"
+        "remove the line, or set separator="
     )
     assert [found["table"] for found in record["tables"]][:1] == ["towns.csv"]
     assert {found["table"] for found in record.pop("tables")} == set(TABLES)
