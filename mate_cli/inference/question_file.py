@@ -25,7 +25,7 @@ _BATCH = 64
 _TABLE_HASH = "table_hash"
 
 
-class Answered(NamedTuple):
+class AnsweredFile(NamedTuple):
     """What became of a file of questions.
 
     Attributes:
@@ -63,7 +63,7 @@ class QuestionFile:
             "model_hash": content_hash([folder.weights_file, folder.calibration_file])[:12],
         }
 
-    def answer(self, questions: Sequence[str], to: Path, console: Console) -> Answered:
+    def answer(self, questions: Sequence[str], to: Path, console: Console) -> AnsweredFile:
         """Append to ``to`` the records of the questions that it lacks.
 
         A question that is too long, or finds no table or one that is too large, gets a record that says so.
@@ -89,7 +89,7 @@ class QuestionFile:
                     progress.advance(task, len(records))
         except OSError as error:
             raise UserError(f"to={to}: cannot be written ({disk_reason(error)}); name another file") from error
-        return Answered(had, reasons)
+        return AnsweredFile(had, reasons)
 
     def _records(self, questions: Sequence[str]) -> Iterator[dict[str, Any]]:
         found = [self.asked.table_id(question) is not None for question in questions]
