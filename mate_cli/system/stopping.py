@@ -38,7 +38,6 @@ def stopping_tidily() -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS if is_main}
     ours = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
-    _caught.clear()
     for number in ours:
         signal.signal(number, stop)
     try:
