@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mate_cli.metrics.cell_selection import KS, rank_cells
+from mate_cli.tables.amounts import plain_text
 from mate_cli.tables.table import Cell, Coordinate, Example
 from mate_cli.tables.text import split_sentences
 
@@ -132,7 +133,7 @@ def answers_without_reading(examples: Sequence[Example]) -> dict[str, dict[str, 
     """Answer by rules that ignore the question: rule -> question id -> answer texts."""
     rules: dict[str, Callable[[Example], tuple[str, ...]]] = {
         "empty answer": lambda example: (),
-        "first cell": lambda example: tuple(row[0].text for row in example.table.rows[:1]),
+        "first cell": lambda example: tuple(plain_text(row[0]) for row in example.table.rows[:1]),
         "number of rows": lambda example: (str(example.table.num_rows),),
     }
     answers = {name: {example.id: rule(example) for example in examples} for name, rule in rules.items()}

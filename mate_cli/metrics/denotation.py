@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mate_cli.tables.aggregation import NONE, operator_named
-from mate_cli.tables.table import Coordinate, Example, Table
+from mate_cli.tables.amounts import plain_text
+from mate_cli.tables.computed import computed
+from mate_cli.tables.table import Cell, Coordinate, Example, Table
 from mate_cli.tables.text import convert_to_float
 
 Denotation = tuple[float | str, ...]
@@ -22,17 +24,22 @@ def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Deno
 
     If it needs numbers and the cells are not all numbers, or too few for a difference, the cells are the answer;
     without cells the answer is empty, or 0 for a count. A cell that reads "nan" is a text, but a number in a sum.
+    Columns of numbers in a user's own table are computed as ``mate predict`` does (``tables.computed``).
 
     Raises:
         ValueError: there is no such operator.
     """
     operator = operator_named(aggregation)
-    texts = [table.rows[row][column].text for row, column in cells]
+    places = list(cells)
+    chosen = [table.rows[row][column] for row, column in places]
     if operator.compute is not None and operator.counts:
-        return (operator.compute(texts),)
-    numbers = [_number(text) for text in texts]
+        return (operator.compute(chosen),)
+    if any(cell.number is not None for cell in chosen):
+        result = computed(table, places, aggregation)
+        return _values(chosen) if result.formula is None else (float(result.answer[0]),)
+    numbers = [_number(cell.text) for cell in chosen]
     if operator.compute is None or None in numbers or len(numbers) < operator.least:
-        return tuple(text.lower() if n is None or math.isnan(n) else n for text, n in zip(texts, numbers, strict=True))
+        return _values(chosen)
     return (operator.compute(numbers),)
 
 
@@ -55,14 +62,22 @@ def same_denotation(prediction: Denotation, gold: Denotation | None) -> bool:
 
 
 def answer_texts(table: Table, cells: Sequence[Coordinate], aggregation: str) -> tuple[str, ...]:
-    """Return the answer for scores and official files: the cells' texts, or the number that an operator computes."""
-    texts = tuple(table.rows[row][column].text for row, column in cells)
+    """Return the answer for scores and official files: the cells (``plain_text``), or what an operator computes."""
+    texts = tuple(plain_text(table.rows[row][column]) for row, column in cells)
     if aggregation == NONE.name:
         return texts
     answer = execute(table, cells, aggregation)
     if len(answer) == 1 and not isinstance(answer[0], str):
         return (_digits(answer[0]),)
     return texts
+
+
+def _values(cells: Sequence[Cell]) -> Denotation:
+    numbers = [_number(cell.text) if cell.number is None else cell.number for cell in cells]
+    return tuple(
+        cell.text.lower() if number is None or math.isnan(number) else number
+        for cell, number in zip(cells, numbers, strict=True)
+    )
 
 
 def _number(text: str) -> float | None:

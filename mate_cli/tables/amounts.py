@@ -1,22 +1,24 @@
 """Read the amounts in the cells of a user's table, as people write them: "$1,200", "15 %", "7½ km", "1.200,50", "(30)".
 
-For answers to people alone: scores read numbers as the release does (``mate_cli.tables.text.convert_to_float``), which
-knows no currencies and units, and takes each cell by itself. Here the cells together, or else their column, or else the
-table, decide whether commas or points are the decimal ones.
+Tables of the benchmarks are read as the release does (``mate_cli.tables.text.convert_to_float``), which knows no
+currencies and units, and takes each cell by itself. Here the cells together, or else their column, or else the table,
+decide whether commas or points are the decimal ones.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from functools import cache
 from typing import NamedTuple
 
 from mate_cli.system.errors import shown
 from mate_cli.tables.number_words import MONTH_NUMBERS
+from mate_cli.tables.table import Cell
 from mate_cli.tables.text import is_empty
 
 _CURRENCY = "".join(mark for mark in map(chr, range(1 << 16)) if unicodedata.category(mark) == "Sc")
@@ -32,6 +34,7 @@ _AMOUNT = re.compile(
 )
 _LOSS = re.compile(rf"((?:{_CODE.pattern})?)[{_BLANK}]?\((.+)\)")  # as accountants write -30: (30), $ (30)
 _NO_CENTS = re.compile(rf",[-–—](?=[{_BLANK}]?[{_CURRENCY}]?$)")  # 5,- €
+_DIGITS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _LONGEST = 100  # characters; longer texts are no amounts
 _NO_UNITS = {"st", "nd", "rd", "th", *MONTH_NUMBERS}
 _MISSING = ("nan", "null", "none", "na", "n.a.", "<na>", "#n/a")
@@ -43,6 +46,7 @@ _PLAIN = re.compile(r"(?:\d+|\d{1,3}(?:,\d{2,3})*,\d{3})?(?:\.\d*)?")  # commas 
 PRECISION = 400
 """Digits to compute with: more than a sum of such texts has."""
 
+_LEAST_SHARE = 0.7
 _DECIMALS = 9
 _SWAPPED = str.maketrans(".,", ",.")
 
@@ -74,6 +78,11 @@ def plain_digits(number: Decimal) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
+def plain_text(cell: Cell) -> str:
+    """Return a cell's number in plain digits, without its unit; its text where ``Cell.number`` is None."""
+    return cell.text if cell.number is None else plain_digits(Decimal(repr(cell.number)))
+
+
 def has_amount(text: str) -> bool:
     """Return whether a cell is not empty; one that reads "nan" is, as programs write it."""
     return not is_empty(text) and text.strip().lower() not in _MISSING
@@ -102,11 +111,63 @@ def read_amounts(texts: Sequence[str], *others: Iterable[str]) -> Amounts:
     mark = _decimal_mark(found)
     for more in others:
         if mark is None:
-            with suppress(ValueError):  # a column of both tells nothing
-                mark = _decimal_mark(filter(None, map(_written, more)))
+            mark = _decimal_mark_of(more)
     with localcontext(prec=PRECISION):
         numbers = tuple(_number(amount, mark == ",") for amount in found)
     return Amounts(numbers, *_shared_unit(found))
+
+
+def read_number(text: str, *others: Iterable[str]) -> Decimal:
+    """Return the number of one text, as ``read_amounts``.
+
+    Raises:
+        ValueError: the text is no amount.
+    """
+    if not (numbers := read_amounts([text], *others).numbers):
+        raise ValueError(f"{shown(text)} is no number")
+    return numbers[0]
+
+
+def numbers_of_columns(columns: Sequence[Sequence[str]]) -> list[list[float | None]]:
+    """Return the numbers of a table's cells, column by column.
+
+    A column has numbers if seven tenths of its cells that are not empty are amounts, of one unit and one decimal mark;
+    the table tells the mark if the column does not. Other columns have None, as have cells that are no amounts.
+    """
+    table_mark = cache(lambda: _decimal_mark_of(text for texts in columns for text in texts))
+    return [_column_numbers(texts, table_mark) or [None] * len(texts) for texts in columns]
+
+
+def _column_numbers(texts: Sequence[str], table_mark: Callable[[], str | None]) -> list[float | None] | None:
+    amounts: dict[int, _Written] = {}
+    words, most_words = 0, (1 - _LEAST_SHARE) * len(texts)
+    for row, text in enumerate(texts):
+        if (amount := _written(text)) is not None:
+            amounts[row] = amount
+        elif has_amount(text) and (words := words + 1) > most_words:  # a column of words needs no more reading
+            return None
+    if len(amounts) < _LEAST_SHARE * (len(amounts) + words):
+        return None
+    try:
+        _shared_unit(amounts.values())
+        marked = list(filter(_is_marked, amounts.values()))
+        has_comma = bool(marked) and (_decimal_mark(marked) or table_mark()) == ","
+        with localcontext(prec=PRECISION):
+            numbers = {row: float(_number(amount, has_comma)) for row, amount in amounts.items()}
+    except ValueError:
+        return None
+    return [numbers.get(row) for row in range(len(texts))]
+
+
+def _is_marked(amount: _Written) -> bool:
+    return "," in amount.digits or "." in amount.digits
+
+
+def _decimal_mark_of(texts: Iterable[str]) -> str | None:
+    """Return the decimal mark that some texts tell, None if they have none or both."""
+    with suppress(ValueError):
+        return _decimal_mark(filter(None, map(_written, texts)))
+    return None
 
 
 class _Written(NamedTuple):
@@ -125,6 +186,8 @@ def _written(text: str) -> _Written | None:
     text = text.strip().replace("\N{MINUS SIGN}", "-")
     if len(text) > _LONGEST:
         return None
+    if _DIGITS.fullmatch(text):  # most numbers; what follows takes ten times as long
+        return _Written(text, "", "", text, "", "", "")
     loss = _LOSS.fullmatch(text)
     is_loss = loss is not None
     match = _AMOUNT.fullmatch(_NO_CENTS.sub(",00", "".join(loss.groups()) if loss else text))

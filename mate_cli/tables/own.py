@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mate_cli.system.errors import UserError, named, shown
+from mate_cli.tables.amounts import plain_digits, plain_text, read_number
 from mate_cli.tables.split import ReleaseLayout, Split, file_below
-from mate_cli.tables.supervision import Supervision, SupervisionFinder
+from mate_cli.tables.supervision import NOT_FOUND, Supervision, SupervisionFinder
 from mate_cli.tables.table import Example, Table
 from mate_cli.tables.table_place import table_place
 from mate_cli.tables.user_records import read_user_records
@@ -70,7 +72,7 @@ class OwnFormat:
             if self.alternatives:
                 target = Supervision(finder.every_cell(answers))
             else:
-                target = finder.find(answers, strict=split == "train")
+                answers, target = _in_plain_digits(answers, finder.find(answers, strict=split == "train"), table)
             examples[name] = Example(
                 name, record["question"], table, answers, candidates=target.cells, value=target.value
             )
@@ -146,6 +148,25 @@ def _missing(data_dir: Path, missing: list[_Named]) -> Iterator[str]:
         yield f"{table.where}: there is no {shown(name)} in {data_dir}; {remedy}"
     if (more := len(missing) - _NAMED) > 0:
         yield f"{data_dir}: {more} more tables are missing"
+
+
+def _in_plain_digits(
+    answers: tuple[str, ...], target: Supervision, table: Table
+) -> tuple[tuple[str, ...], Supervision]:
+    """Read the numbers of answers as those of the table are read, so that scores can compare them.
+
+    Returns:
+        the answers, numbers in plain digits without their units, and the target with the number of a single one.
+    """
+    if target.cells:
+        cells = [table.rows[row][column] for row, column in target.cells]
+        known = len(cells) == 1 and cells[0].number is not None
+        return tuple(map(plain_text, cells)), replace(target, value=cells[0].number) if known else target
+    if len(answers) == 1 and target.problem in ("", NOT_FOUND):
+        with suppress(ValueError):
+            number = read_number(answers[0], (cell.text for row in table.rows for cell in row))
+            return (plain_digits(number),), Supervision(value=float(number))
+    return answers, target
 
 
 def _answers(text: str, where: str) -> tuple[str, ...]:

@@ -11,10 +11,17 @@ Coordinate = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell and the keys of its linked passages, in order."""
+    """A cell of a header or body.
+
+    Attributes:
+        links: keys of its linked passages, in order.
+        number: of a cell of a user's own table in a column of numbers, read as people write them (``tables.amounts``);
+            otherwise None, and its text is read as the releases do.
+    """
 
     text: str
     links: tuple[str, ...] = ()
+    number: float | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

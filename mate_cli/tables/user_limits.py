@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
+from mate_cli.tables.amounts import numbers_of_columns
 from mate_cli.tables.table import Cell, Table
 
 MAX_ROWS = 8192
@@ -33,7 +34,13 @@ def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], t
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
             raise UserError(f"{path}: row {number} has {len(row)} cells, the header has {len(header)}")
-    return Table(path.name, _cells(header), tuple(map(_cells, rows)), title or path.stem)
+    body = [[_text(text) for text in row] for row in rows]
+    numbers = zip(*numbers_of_columns(list(zip(*body, strict=True))), strict=True)
+    cells = tuple(
+        tuple(Cell(text, number=number) for text, number in zip(*row, strict=True))
+        for row in zip(body, numbers, strict=True)
+    )
+    return Table(path.name, tuple(Cell(_text(text)) for text in header), cells, title or path.stem)
 
 
 def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> None:
@@ -75,5 +82,5 @@ def check_bytes(path: Path, size: int) -> None:
         raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; ask about a smaller table")
 
 
-def _cells(texts: Sequence[str]) -> tuple[Cell, ...]:
-    return tuple(Cell(_MINUS.sub("-", text.strip())) for text in texts)
+def _text(text: str) -> str:
+    return _MINUS.sub("-", text.strip())

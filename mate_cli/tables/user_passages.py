@@ -48,7 +48,9 @@ def matched_passages(path: Path, passages: dict[str, str], table: Table) -> tupl
 
 
 def _linked(cell: Cell) -> Cell:
-    keys = (match.group(1).strip() for match in _LINK.finditer(cell.text))
+    if not (links := list(_LINK.finditer(cell.text))):
+        return cell
+    keys = (match.group(1).strip() for match in links)
     return Cell(_LINK.sub(_words, cell.text).strip(), tuple(dict.fromkeys(keys)))
 
 

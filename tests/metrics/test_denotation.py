@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.metrics.denotation import answer_texts, execute, gold_denotation, normalize_answers, same_denotation
+from mate_cli.tables.amounts import plain_digits, read_amounts
+from mate_cli.tables.computed import computed
 from mate_cli.tables.table import Cell, Example, Table
+from mate_cli.tables.user_limits import table_of
 
 
 def column(*texts):
@@ -52,6 +56,31 @@ def test_operators_do_what_they_are_called(numbers):
     assert execute(table, cells, "AVERAGE") == (pytest.approx(np.mean(numbers)),)
     assert execute(table, cells, "COUNT") == (len(numbers),)
     assert execute(table, cells, "NONE") == tuple(numbers)
+
+
+AMOUNTS = st.sampled_from(["$1,200", "$300", "($30)", "7½", "1.5", "0", "", "n/a", "-4"])
+
+
+@given(st.lists(AMOUNTS, min_size=1, max_size=6), st.sampled_from(["SUM", "AVERAGE", "DIFFERENCE", "COUNT", "NONE"]))
+def test_a_users_own_table_is_scored_as_it_is_answered(texts, aggregation):
+    table = table_of(Path("own.csv"), ["head"], [[text] for text in texts])
+    cells = all_cells(table)
+    answer = computed(table, cells, aggregation)
+    if answer.formula is not None:
+        assert answer_texts(table, cells, aggregation) == answer.answer
+        assert execute(table, cells, aggregation) == (float(answer.answer[0]),)
+    else:
+        numbers = [read_amounts([text]).numbers for text in texts]
+        plain = tuple(plain_digits(*n) if n else text for n, text in zip(numbers, texts, strict=True))
+        assert answer_texts(table, cells, aggregation) == plain
+
+
+def test_a_column_with_many_words_is_read_as_the_release_does():
+    table = table_of(Path("own.csv"), ["head"], [["$5"], ["7"], ["red"], ["blue"]])
+    assert [cell.number for (cell,) in table.rows] == [None] * 4
+    assert answer_texts(table, [(0, 0), (1, 0)], "NONE") == ("$5", "7")
+    assert answer_texts(table, [(0, 0), (1, 0)], "SUM") == ("$5", "7")
+    assert execute(table, [(1, 0)], "SUM") == (7.0,)
 
 
 def test_comparison_knows_no_order_and_32_bits():

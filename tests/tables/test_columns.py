@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from mate_cli.tables.columns import EQUAL, GREATER, LESS, ColumnValues, column_values
 from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.user_limits import table_of
 from mate_cli.tables.values import Date, find_values
 
 TEXTS = st.sampled_from(["1", "2.0", "2", "-3", "1e39", "", "red", "1999", "2001", "May", "may 5, 2001", "june 2001"])
@@ -114,6 +117,28 @@ def test_dates_compare_by_what_all_of_them_have() -> None:
 )
 def test_relations_of_dates(question: str, expected: list[int]) -> None:
     assert column("june 2004", "may 2005").relations(find_values(question))[:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("$1,200", "(30)", "7½", "7"), [4, 1, 3, 2]),
+        (("1.200,50", "1.100", "0,75", ""), [3, 2, 1, 0]),
+        (("12 km", "9 km", "n/a", "9.5 km"), [3, 1, 0, 2]),
+        (("1999", "May 2001", "2000", "1998"), [2, 4, 3, 1]),  # dates
+        (("$9", "8 km", "7", "6"), [4, 3, 2, 1]),  # several units: the first number of each, as in the release
+    ],
+)
+def test_ranks_in_a_users_table_follow_what_people_read(texts: tuple[str, ...], expected: list[int]) -> None:
+    own = column_values(table_of(Path("own.csv"), ["x"], [[text] for text in texts]))
+    assert own.rank[:, 0].tolist() == expected
+
+
+def test_the_decimal_mark_of_another_column_decides_ranks() -> None:
+    rows = [["12.500", "1,5"], ["8", "2,5"], ["9", "3"]]
+    assert column_values(table_of(Path("own.csv"), ["a", "b"], rows)).rank[:, 0].tolist() == [3, 1, 2]
+    plain = column_values(table_of(Path("own.csv"), ["a", "b"], [["12.500", "x"], ["18", "y"], ["9", "z"]]))
+    assert plain.rank[:, 0].tolist() == [2, 3, 1]
 
 
 def test_each_column_for_itself() -> None:

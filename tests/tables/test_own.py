@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mate_cli.metrics.denotation import answer_texts, execute, gold_denotation, same_denotation
 from mate_cli.system.errors import UserError
 from mate_cli.tables.formats import split_of
 from mate_cli.tables.own import OwnFormat
@@ -50,6 +51,45 @@ def test_answers_are_found_in_the_tables(folder: Path) -> None:
         neither.id: "its answer is neither in the table nor a number",
     }
     assert birch.table is neither.table
+
+
+@pytest.mark.parametrize(
+    ("answer", "plain", "cells", "value"),
+    [
+        ("$1,200", ("1200",), ((0, 1),), 1200),
+        ("($30)", ("-30",), ((2, 1),), -30),
+        ("$1,500", ("1500",), (), 1500),  # the sum of the two
+        ("1500", ("1500",), (), 1500),
+        ("7½ kg", ("7.5",), ((0, 2),), 7.5),
+        ("7.25 kg", ("7.25",), (), 7.25),
+        ("pen|Ink", ("Pen", "Ink"), ((0, 0), (1, 0)), None),
+        ("$1,200|Ink", ("1200", "Ink"), ((0, 1), (1, 0)), None),
+        ("dear", ("dear",), (), None),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(
+    tmp_path: Path, answer: str, plain: tuple[str, ...], cells: tuple[tuple[int, int], ...], value: float | None
+) -> None:
+    (tmp_path / "wares.tsv").write_text(
+        "ware\tprice\tweight\nPen\t$1,200\t7½ kg\nInk\t$300\t2 kg\nCap\t($30)\t\n", encoding="utf-8"
+    )
+    (tmp_path / "train.tsv").write_text(f"question\ttable\tanswer\nHow much?\twares.tsv\t{answer}\n")
+    (example,) = CELLS.read_split(tmp_path, "train").examples
+    assert (example.answers, example.candidates, example.value) == (plain, cells, value)
+    if cells:
+        assert same_denotation(execute(example.table, cells, "NONE"), gold_denotation(example))
+        assert answer_texts(example.table, cells, "NONE") == plain
+
+
+@pytest.mark.parametrize(
+    ("answer", "plain", "value"), [("1.300,50 €", "1300.5", 1300.5), ("100,00", "100", 100), ("1.234", "1234", 1234)]
+)
+def test_the_table_tells_the_decimal_mark_of_an_answer(tmp_path: Path, answer: str, plain: str, value: float) -> None:
+    (tmp_path / "preise.csv").write_text("Ware;Preis\nBrot;1.200,50 €\nMilch;0,99 €\n", encoding="utf-8")
+    (tmp_path / "dev.csv").write_text(f"question;table;answer\nWie viel?;preise.csv;{answer}\n", encoding="utf-8")
+    (example,) = CELLS.read_split(tmp_path, "dev").examples
+    assert (example.answers, example.candidates, example.value) == ((plain,), (), value)
+    assert [row[1].number for row in example.table.rows] == [1200.5, 0.99]
 
 
 def test_outside_of_training_one_of_several_cells_is_taken(folder: Path) -> None:
