@@ -125,6 +125,8 @@ def test_relations_of_dates(question: str, expected: list[int]) -> None:
         (("$1,200", "(30)", "7½", "7"), [4, 1, 3, 2]),
         (("1.200,50", "1.100", "0,75", ""), [3, 2, 1, 0]),
         (("12 km", "9 km", "n/a", "9.5 km"), [3, 1, 0, 2]),
+        (("1.2 million", "950,000", "3 million", "800"), [3, 2, 4, 1]),
+        (("$1.2M", "$950K", "$3B", "$12"), [3, 2, 4, 1]),
         (("1999", "May 2001", "2000", "1998"), [2, 4, 3, 1]),  # dates
         (("$9", "8 km", "7", "6"), [4, 3, 2, 1]),  # several units: the first number of each, as in the release
     ],
