@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mate_cli.system.errors import UserError
 from mate_cli.tables.encodings import decoded
 from mate_cli.tables.text_files import read_bytes, records_of
 
@@ -17,7 +18,7 @@ def read_user_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[str,
     """Yield the place of each record, for errors, and its fields by the column names of the first line.
 
     The encoding is found as that of a table; commas, semicolons or tabs separate fields, whichever make ``columns`` of
-    the first line.
+    the first line. Blanks may stand before the quotes of a field, where that is CSV.
 
     Raises:
         UserError: the file cannot be read or decoded, one of ``columns`` is missing or repeated, or a record is not as
@@ -26,7 +27,11 @@ def read_user_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[str,
     text, _ = decoded(path, read_bytes(path), None)
     separators = "\t,;" if path.suffix.lower() == ".tsv" else ",;\t"  # the first, in a tie
     separator = max(separators, key=lambda separator: len(set(columns).intersection(_header(text, separator))))
-    yield from records_of(text, path, columns, {"delimiter": separator, "strict": True})
+    dialect = {"delimiter": separator, "strict": True}
+    try:
+        yield from list(records_of(text, path, columns, dialect | {"skipinitialspace": True}))
+    except UserError:  # a quote behind a blank may be part of a text
+        yield from records_of(text, path, columns, dialect)
 
 
 def _header(text: str, separator: str) -> list[str]:

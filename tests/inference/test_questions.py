@@ -182,6 +182,7 @@ def test_whole_rows_are_found_in_one_pass_at_every_cut():
         ("asked.csv", "number,question\n1,a\u2028b?\n2,c?\n"),
         ("asked.csv", "number;question\n1;a\u2028b?\n2;c?\n"),
         ("asked.csv", 'a,"question"\r\n1,a\u2028b?\r\n2,c?\r\n'),
+        ("asked.csv", 'a, "question"\n1, "a\u2028b?"\n2, "c?"\n'),
         ("asked.tsv", "question\tnumber\na\u2028b?\t1\nc?\t2\n"),
         ("asked.jsonl", '{"question": "a\\u2028b?"}\n{"question": "c?", "more": 1}\n'),
     ],
@@ -189,6 +190,11 @@ def test_whole_rows_are_found_in_one_pass_at_every_cut():
 def test_forms_of_a_file(name, content, tmp_path):
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert read_questions(tmp_path / name) == ["a\u2028b?", "c?"]
+
+
+def test_quotes_behind_a_blank_may_be_part_of_a_question(tmp_path):
+    (tmp_path / "asked.csv").write_text('number,question\n1, "Hello" by whom?\n')
+    assert read_questions(tmp_path / "asked.csv") == ['"Hello" by whom?']
 
 
 @pytest.mark.parametrize(
