@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mate_cli.tables.question_values import ScaledValue
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.values import Date, Value, find_values
 
@@ -19,6 +20,7 @@ EQUAL, LESS, GREATER = 1, 2, 4
 """Bits of a relation: a value of the question equals, is less than, is greater than the cell's value."""
 
 _MIN_SHARE = 0.7
+_LEAST_OF_FACTOR = 0.01
 _WEIGHTS = np.array([10_000, 100, 1], dtype=np.int64)  # of year, month and day in a date's key
 
 
@@ -42,16 +44,25 @@ class ColumnValues:
     inverse_rank: np.ndarray
     common: np.ndarray
 
-    def relations(self, values: Iterable[Value]) -> np.ndarray:
+    def relations(self, values: Iterable[Value | ScaledValue]) -> np.ndarray:
         """Compare a question's values with each cell: the bits of all of them, int32 ``[rows, columns]``.
 
-        A date compares with a column if it shares a field with all dates of the column.
+        A date compares with a column if it shares a field with all dates of the column. A number with a factor is
+        multiplied for columns with a number of a hundredth of the factor; others may count in millions themselves.
         """
         bits = np.zeros(self.numbers.shape, dtype=np.int32)
         for value in dict.fromkeys(values):
-            keys, key = self._date_keys(value) if isinstance(value, Date) else (self.numbers, np.float32(value))
+            keys, key = self._date_keys(value) if isinstance(value, Date) else (self.numbers, self._number_key(value))
             bits |= EQUAL * (keys == key) + LESS * (key < keys) + GREATER * (key > keys)
         return bits
+
+    def _number_key(self, value: float | ScaledValue) -> np.ndarray:
+        """Return a number as the columns have it, float32 ``[columns]`` or ``[]``."""
+        if not isinstance(value, ScaledValue):
+            return np.asarray(value, dtype=np.float32)
+        largest = np.nan_to_num(np.abs(self.numbers)).max(axis=0, initial=0.0)
+        is_large = largest >= _LEAST_OF_FACTOR * value.factor
+        return np.where(is_large, value.number * value.factor, value.number).astype(np.float32)
 
     def _date_keys(self, value: Date) -> tuple[np.ndarray, np.ndarray]:
         """Return keys of the cells, float64 ``[rows, columns]``, and of the value per column, float64 ``[columns]``."""

@@ -52,6 +52,11 @@ class Table:
     def num_columns(self) -> int:
         return len(self.header)
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether it is a user's own table with a column of numbers (``Cell.number``)."""
+        return any(cell.number is not None for row in self.rows for cell in row)
+
     def selected(self, rows: Sequence[int], columns: Sequence[int]) -> Table:
         """Return the table of these rows and columns, in this order; its id and title stay."""
         header, *body = (

@@ -1,0 +1,43 @@
+"""Values of questions on users' own tables: thousands and millions are multiplied out, the rest is as in the release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mate_cli.tables.columns import EQUAL, GREATER, LESS, column_values
+from mate_cli.tables.question_values import ScaledValue, question_values
+from mate_cli.tables.user_limits import table_of
+from mate_cli.tables.values import Date, find_values
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("more than 1 million people?", (ScaledValue(1, 1e6),)),
+        ("between 1.5 and two million?", (1.5, ScaledValue(2, 1e6))),
+        ("over $50k in 2004?", (2004, Date(2004), ScaledValue(50, 1e3))),
+        ("a $1.5M house, or 2bn?", (ScaledValue(1.5, 1e6), ScaledValue(2, 1e9))),
+        ("3 millions, 5-million", (ScaledValue(3, 1e6), ScaledValue(5, 1e6))),
+        ("about half a million, or a hundred", (ScaledValue(0.5, 1e6), ScaledValue(1, 1e2))),
+        ("5 km, 3 m, 2 billionaires, 4 k", (5, 3, 2, 4)),
+    ],
+)
+def test_numbers_with_a_factor(question: str, values: tuple[object, ...]) -> None:
+    assert question_values(question) == values
+
+
+@given(st.text("0123456789.,- $julydec", max_size=20))
+def test_other_values_are_those_of_the_release(question: str) -> None:
+    assert question_values(question) == find_values(question)
+
+
+def test_a_factor_counts_for_columns_with_such_numbers() -> None:
+    header, rows = ["people", "in millions", "rank"], [["1,655,956", "1.6", "1"], ["717,710", "0.7", "2"]]
+    values = column_values(table_of(Path("own.csv"), header, rows))
+    bits = values.relations(question_values("Which has more than 1 million people?"))
+    assert bits.tolist() == [[LESS, LESS, EQUAL], [GREATER, GREATER, LESS]]
+    assert values.relations(find_values("more than 1 million"))[1, 0] == LESS  # what the release makes of it
