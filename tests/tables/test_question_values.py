@@ -1,4 +1,4 @@
-"""Values of questions on users' own tables: thousands and millions are multiplied out, the rest is as in the release."""
+"""Values of questions on users' own tables: thousands and millions multiplied out, the rest as in the release."""
 
 from __future__ import annotations
 
