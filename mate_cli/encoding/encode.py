@@ -16,7 +16,7 @@ from mate_cli.encoding.pruning import ColumnPruner
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.tables.aggregation import OPERATORS, operator_named
 from mate_cli.tables.columns import ColumnValues, column_values
-from mate_cli.tables.question_values import question_values
+from mate_cli.tables.everyday_values import question_values
 from mate_cli.tables.table import Coordinate, Example
 from mate_cli.tables.values import find_values
 
@@ -144,7 +144,7 @@ def _table_text(example: Example, question: int, cells: np.ndarray, values: Colu
     if example.previous:
         marks["prev_label"] = _marked(len(cells), columns, example.previous)
     if values is not None:
-        find = question_values if example.table.has_numbers else find_values
+        find = question_values if example.table.everyday else find_values
         relations = values.relations(find(example.question))
         by_name = zip(_VALUE_ARRAYS, (values.rank, values.inverse_rank, relations), strict=True)
         marks |= {name: _below_header(body, len(cells)) for name, body in by_name}

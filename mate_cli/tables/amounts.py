@@ -1,8 +1,8 @@
 """Read the amounts in the cells of a user's table, as people write them: "$1,200", "15 %", "7½ km", "1.200,50", "(30)".
 
-Tables of the benchmarks are read as the release does (``mate_cli.tables.text.convert_to_float``), which knows no
-currencies and units, and takes each cell by itself. Here the cells together, or else their column, or else the table,
-decide whether commas or points are the decimal ones.
+Only users' own tables (``Table.everyday``) are read so; those of the benchmarks are read as the release does
+(``mate_cli.tables.text.convert_to_float``), which knows no units and takes each cell by itself. Here the cells
+together, or else their column, or else the table, decide whether commas or points are the decimal ones.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ Dates compare by the fields that all of them have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from mate_cli.tables.question_values import ScaledValue
-from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.everyday_values import ScaledValue, values_of_column
+from mate_cli.tables.table import Table
 from mate_cli.tables.values import Date, Value, find_values
 
 EQUAL, LESS, GREATER = 1, 2, 4
@@ -76,7 +76,8 @@ def column_values(table: Table) -> ColumnValues:
     numbers = np.full((table.num_rows, table.num_columns), np.nan, dtype=np.float32)
     dates = np.zeros((table.num_rows, table.num_columns, 3), dtype=np.int64)
     for column, cells in enumerate(zip(*table.rows, strict=True)):
-        for row, value in enumerate(consolidated(_values(cells))):
+        found = values_of_column(cells) if table.everyday else [find_values(cell.text) for cell in cells]
+        for row, value in enumerate(consolidated(found)):
             if isinstance(value, Date):
                 dates[row, column] = _fields(value)
             elif value is not None:
@@ -85,17 +86,6 @@ def column_values(table: Table) -> ColumnValues:
     common = np.all((dates > 0) | ~has_date, axis=0)
     rank, inverse_rank = _ranks(np.where(np.isnan(numbers), _keys(dates, common), numbers))
     return ColumnValues(numbers, dates, rank, inverse_rank, common)
-
-
-def _values(cells: Sequence[Cell]) -> list[tuple[Value, ...]]:
-    """Return all values of a column's cells; in a column of numbers of a user's table, each has its own at most."""
-    found = [find_values(cell.text) for cell in cells]
-    if all(cell.number is None for cell in cells):
-        return found
-    return [
-        (*(value for value in values if isinstance(value, Date)), *(() if cell.number is None else (cell.number,)))
-        for cell, values in zip(cells, found, strict=True)
-    ]
 
 
 def consolidated(cells: list[tuple[Value, ...]]) -> list[Value | None]:

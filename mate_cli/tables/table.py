@@ -15,8 +15,7 @@ class Cell:
 
     Attributes:
         links: keys of its linked passages, in order.
-        number: of a cell of a user's own table in a column of numbers, read as people write them (``tables.amounts``);
-            otherwise None, and its text is read as the releases do.
+        number: of a cell in a column of numbers, in a table that is read as people write them; None in others.
     """
 
     text: str
@@ -28,6 +27,10 @@ class Cell:
 class Table:
     """A header and body rows of equal width.
 
+    Attributes:
+        everyday: whether numbers and dates are read as people write them, as in a user's own table, and not as the
+            releases read those of the benchmarks (``tables.amounts``, ``tables.everyday_values``).
+
     Raises:
         ValueError: a row is not as wide as the header.
     """
@@ -36,6 +39,7 @@ class Table:
     header: tuple[Cell, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
+    everyday: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):
@@ -51,11 +55,6 @@ class Table:
     @property
     def num_columns(self) -> int:
         return len(self.header)
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether it is a user's own table with a column of numbers (``Cell.number``)."""
-        return any(cell.number is not None for row in self.rows for cell in row)
 
     def selected(self, rows: Sequence[int], columns: Sequence[int]) -> Table:
         """Return the table of these rows and columns, in this order; its id and title stay."""

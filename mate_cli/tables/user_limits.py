@@ -40,7 +40,7 @@ def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], t
         tuple(Cell(text, number=number) for text, number in zip(*row, strict=True))
         for row in zip(body, numbers, strict=True)
     )
-    return Table(path.name, tuple(Cell(_text(text)) for text in header), cells, title or path.stem)
+    return Table(path.name, tuple(Cell(_text(text)) for text in header), cells, title or path.stem, everyday=True)
 
 
 def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> None:

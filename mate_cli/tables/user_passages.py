@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
@@ -30,7 +31,7 @@ def read_passages(path: Path) -> dict[str, str]:
 def linked(table: Table) -> Table:
     """Return the table with the links in its cells' texts parsed, header included."""
     rows = tuple(tuple(_linked(cell) for cell in row) for row in table.rows)
-    return Table(table.id, tuple(_linked(cell) for cell in table.header), rows, table.title)
+    return replace(table, header=tuple(_linked(cell) for cell in table.header), rows=rows)
 
 
 def matched_passages(path: Path, passages: dict[str, str], table: Table) -> tuple[dict[str, str], list[str]]:

@@ -1,9 +1,9 @@
 """Find numbers and dates in a text, as the release does (docs/notes.md, note 6).
 
 Values are digits with commas, decimals and a sign after a blank; single words that are numbers ("1e5", "3rd", "seven",
-"fifth"); dates in English notations with a year from 1700 to 2016. A currency, per cent sign or unit is ignored; a
-range or a score gives both numbers. A span inside a longer one gives nothing ("5" in "5 May"); a year alone is both a
-number and a date.
+"fifth"); dates in English notations with a year from 1700 to 2016, or to one that is given. A currency, per cent sign
+or unit is ignored; a range or a score gives both numbers. A span inside a longer one gives nothing ("5" in "5 May"); a
+year alone is both a number and a date.
 
 No library does this: dateutil and dateparser guess notations that the release does not read, and depend on the locale
 or on today's date.
@@ -45,7 +45,9 @@ class Span(NamedTuple):
 
 
 _NUMBER_WORDS = {word: float(n) for words in (CARDINALS, ORDINALS) for word, n in words.items() if n <= 12}
-_YEARS = range(1700, 2017)
+_FIRST_YEAR = 1700
+LAST_YEAR = 2016
+"""The last year of a date, as the release reads them."""
 
 _NUMBER = re.compile(r"(?:(?:^|\s)[+-])?(?:\.\d+|\d+(?:,\d{3})*(?:\.\d*)?)")
 _WORD = re.compile(r"[^\W_]+")
@@ -78,19 +80,19 @@ _DATES = (  # a cheap test, and the notations to search for if it passes
 )
 
 
-def find_values(text: str) -> tuple[Value, ...]:
+def find_values(text: str, last_year: int = LAST_YEAR) -> tuple[Value, ...]:
     """Return the values of a text, left to right."""
-    return _cached_values(text) if len(text) <= _MAX_CACHED else _values(text)
+    return _cached_values(text, last_year) if len(text) <= _MAX_CACHED else _values(text, last_year)
 
 
-def _values(text: str) -> tuple[Value, ...]:
-    return tuple(value for span in find_spans(normalize_for_match(text)) for value in span.values)
+def _values(text: str, last_year: int) -> tuple[Value, ...]:
+    return tuple(value for span in find_spans(normalize_for_match(text), last_year) for value in span.values)
 
 
 _cached_values = lru_cache(maxsize=1 << 16)(_values)
 
 
-def find_spans(text: str) -> list[Span]:
+def find_spans(text: str, last_year: int = LAST_YEAR) -> list[Span]:
     """Return the spans of a text that have values, left to right, none inside another.
 
     Args:
@@ -99,7 +101,7 @@ def find_spans(text: str) -> list[Span]:
     if _ANY_VALUE.search(text) is None:
         return []
     values: dict[tuple[int, int], tuple[Value, ...]] = {place: (number,) for place, number in _numbers(text)}
-    for place, day in _dates(text):
+    for place, day in _dates(text, last_year):
         values[place] = (*values.get(place, ()), day)
     kept: list[Span] = []
     reach = -1  # in this order, a span is inside an earlier one if it ends no later than any before it
@@ -131,23 +133,23 @@ def _as_number(word: str) -> float | None:
     return array("f", [number])[0] if math.isfinite(number) else None
 
 
-def _dates(text: str) -> Iterator[tuple[tuple[int, int], Date]]:
+def _dates(text: str, last_year: int) -> Iterator[tuple[tuple[int, int], Date]]:
     # No notation ends as it begins, so matches of one never overlap and ``finditer`` misses none.
     notations = chain.from_iterable(notations for hint, notations in _DATES if hint.search(text))
     for match in chain.from_iterable(notation.finditer(text) for notation in notations):
-        day = _as_date(match.groupdict())
+        day = _as_date(match.groupdict(), last_year)
         if day is not None:
             yield match.span(), day
 
 
-def _as_date(fields: dict[str, str | None]) -> Date | None:
+def _as_date(fields: dict[str, str | None], last_year: int) -> Date | None:
     year, month, day = (fields.get(name) for name in Date._fields)
     result = Date(
         int(year) if year else None,
         (MONTH_NUMBERS.get(month) or int(month)) if month else None,
         int(day) if day else None,
     )
-    if result.year is not None and result.year not in _YEARS:
+    if result.year is not None and not _FIRST_YEAR <= result.year <= last_year:
         return None
     try:
         date(result.year or 1900, 1 if result.month is None else result.month, 1 if result.day is None else result.day)

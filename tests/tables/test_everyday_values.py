@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.tables.columns import EQUAL, GREATER, LESS, column_values
-from mate_cli.tables.question_values import ScaledValue, question_values
+from mate_cli.tables.everyday_values import ScaledValue, question_values
 from mate_cli.tables.user_limits import table_of
 from mate_cli.tables.values import Date, find_values
 
@@ -28,6 +28,38 @@ from mate_cli.tables.values import Date, find_values
 )
 def test_numbers_with_a_factor(question: str, values: tuple[object, ...]) -> None:
     assert question_values(question) == values
+
+
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        (("2023-05-01", "2023-01-15", "2024-02-01"), [2, 1, 3]),
+        (("May 5, 2023", "March 7, 2024", "June 1, 2022"), [2, 3, 1]),
+        (("12.03.2021", "01.04.2021", "15.01.2022"), [1, 2, 3]),
+        (("5/1/2023", "1/15/2023", "02/01/2024"), [2, 1, 3]),  # months first
+        (("31/01/2023", "01/02/2023", "2/1/2024"), [1, 2, 3]),  # days first
+        (("2023/5/1", "2023/10/1", "2022/12/31"), [2, 3, 1]),
+        (("2023-05-01 14:30:00", "2023-01-15T00:00:00Z", "2024-02-01"), [2, 1, 3]),
+        (("2031", "1995", "2008"), [3, 1, 2]),
+    ],
+)
+def test_dates_of_users_tables_are_in_order(texts: tuple[str, ...], order: list[int]) -> None:
+    own = table_of(Path("own.csv"), ["when"], [[text] for text in texts])
+    assert column_values(own).rank[:, 0].tolist() == order
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("since 2022?", [GREATER, EQUAL]),
+        ("after 7/15/2022?", [GREATER, GREATER]),
+        ("after 15/1/2022?", [GREATER, LESS]),
+        ("before May 2022?", [GREATER, LESS]),
+    ],
+)
+def test_dates_of_questions(question: str, expected: list[int]) -> None:
+    own = column_values(table_of(Path("own.csv"), ["when"], [["30/12/2021"], ["6/7/2022"]]))
+    assert own.relations(question_values(question))[:, 0].tolist() == expected
 
 
 @given(st.text("0123456789.,- $julydec", max_size=20))
