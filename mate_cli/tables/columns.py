@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mate_cli.tables.everyday_values import ScaledValue, values_of_column
+from mate_cli.tables.everyday_values import ScaledValue, part_of_day, values_of_column
 from mate_cli.tables.table import Table
 from mate_cli.tables.values import Date, Value, find_values
 
@@ -84,7 +84,11 @@ def column_values(table: Table) -> ColumnValues:
                 numbers[row, column] = value
     has_date = dates.any(axis=-1, keepdims=True)
     common = np.all((dates > 0) | ~has_date, axis=0)
-    rank, inverse_rank = _ranks(np.where(np.isnan(numbers), _keys(dates, common), numbers))
+    keys = _keys(dates, common)
+    if table.everyday:
+        for row, column in np.argwhere(has_date[..., 0]):
+            keys[row, column] += part_of_day(table.rows[row][column].text)
+    rank, inverse_rank = _ranks(np.where(np.isnan(numbers), keys, numbers))
     return ColumnValues(numbers, dates, rank, inverse_rank, common)
 
 

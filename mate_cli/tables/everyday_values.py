@@ -1,7 +1,7 @@
 """Find the numbers and dates in users' own tables, and in questions on them, as people write them.
 
-The release (``mate_cli.tables.values``) knows no year after 2016 and no dates with strokes, reads "more than 1 million"
-as 1, and "(30)" as 30.
+The release (``mate_cli.tables.values``) knows no year after 2016, no dates with strokes and no times of day; it reads
+"more than 1 million" as 1, and "(30)" as 30.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mate_cli.tables.table import Cell
-from mate_cli.tables.text import normalize_for_match
+from mate_cli.tables.text import is_empty, normalize_for_match
 from mate_cli.tables.values import Date, Value, find_spans, find_values
 
 _LAST_YEAR = 2100
 _YEAR_FIRST = re.compile(r"\b(\d{4})/(\d{1,2})/(\d{1,2})\b")
 _YEAR_LAST = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
 _TIME = re.compile(r"(?<=\d{4}-\d\d-\d\d)T(?=\d)")
+_CLOCK = re.compile(
+    r"(?<![\d:.])(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\b\.?)?(?![\d:])", re.IGNORECASE
+)
 
 _FACTORS = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _LETTERS = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9}  # behind digits, without a blank
@@ -35,8 +38,15 @@ class ScaledValue(NamedTuple):
 def values_of_column(cells: Sequence[Cell]) -> list[tuple[Value, ...]]:
     """Return all values of each cell of a column; in a column of numbers a cell has its own at most.
 
-    Of dates such as 5/6/2024 the month is first, unless another of the column begins with more than 12.
+    Of dates such as 5/6/2024 the month is first, unless another of the column begins with more than 12. A time of day,
+    or a duration, is a number of hours.
     """
+    clocks = [_CLOCK.fullmatch(cell.text) for cell in cells]
+    if any(clocks) and all(clock is not None or is_empty(cell.text) for clock, cell in zip(clocks, cells, strict=True)):
+        have_hours = any(clock is not None and clock[3] for clock in clocks)  # so 59:30 beside 1:02:03 has none
+        return [
+            () if clock is None else (_hours(clock) / (60 if have_hours and not clock[3] else 1),) for clock in clocks
+        ]
     day_first = any(int(first) > 12 for cell in cells for first, _, _ in _YEAR_LAST.findall(cell.text))
     found = [find_values(_with_iso_dates(cell.text, day_first), _LAST_YEAR) for cell in cells]
     if all(cell.number is None for cell in cells):
@@ -49,7 +59,7 @@ def values_of_column(cells: Sequence[Cell]) -> list[tuple[Value, ...]]:
 
 def question_values(question: str) -> tuple[Value | ScaledValue, ...]:
     """Return the values of a question, those with a factor last."""
-    text = normalize_for_match(_with_iso_dates(question))
+    text = normalize_for_match(_CLOCK.sub(lambda clock: f"{_hours(clock):.9f}", _with_iso_dates(question)))
     values: list[Value] = []
     scaled = [ScaledValue(0.5 if one["half"] else 1.0, _FACTORS[one["word"]]) for one in _ONE.finditer(text)]
     for span in find_spans(text, _LAST_YEAR):
@@ -59,6 +69,18 @@ def question_values(question: str) -> tuple[Value | ScaledValue, ...]:
             factor = _FACTORS[scale["word"]] if scale["word"] else _LETTERS[scale["letters"]]
             scaled += [ScaledValue(value, factor) for value in span.values if not isinstance(value, Date)]
     return (*values, *scaled)
+
+
+def part_of_day(text: str) -> float:
+    """Return the time of day in a text, from 0 to 1; 0 if it has none."""
+    clock = _CLOCK.search(_TIME.sub(" ", text))
+    return 0.0 if clock is None else min(_hours(clock) / 24, 1.0)
+
+
+def _hours(clock: re.Match[str]) -> float:
+    hours, minutes, seconds, half = clock.groups()
+    since = int(hours) % 12 + (12 if half in "pP" else 0) if half else int(hours)
+    return since + int(minutes) / 60 + float(seconds or 0) / 3600
 
 
 def _with_iso_dates(text: str, day_first: bool = False) -> str:

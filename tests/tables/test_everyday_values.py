@@ -41,6 +41,10 @@ def test_numbers_with_a_factor(question: str, values: tuple[object, ...]) -> Non
         (("2023/5/1", "2023/10/1", "2022/12/31"), [2, 3, 1]),
         (("2023-05-01 14:30:00", "2023-01-15T00:00:00Z", "2024-02-01"), [2, 1, 3]),
         (("2031", "1995", "2008"), [3, 1, 2]),
+        (("2024-02-01 14:30:00", "2024-02-01T09:15:00Z", "2024-02-01 14:05"), [3, 1, 2]),
+        (("14:30", "9:45", "14:05", ""), [3, 1, 2, 0]),
+        (("2:30 pm", "11:45 AM", "12:05 a.m.", "9:00 p.m."), [3, 2, 1, 4]),
+        (("59:30", "1:02:03", "1:01:59.5"), [1, 3, 2]),
     ],
 )
 def test_dates_of_users_tables_are_in_order(texts: tuple[str, ...], order: list[int]) -> None:
@@ -55,11 +59,18 @@ def test_dates_of_users_tables_are_in_order(texts: tuple[str, ...], order: list[
         ("after 7/15/2022?", [GREATER, GREATER]),
         ("after 15/1/2022?", [GREATER, LESS]),
         ("before May 2022?", [GREATER, LESS]),
-    ],
+    ],  # the value of the question to that of the cell
 )
 def test_dates_of_questions(question: str, expected: list[int]) -> None:
     own = column_values(table_of(Path("own.csv"), ["when"], [["30/12/2021"], ["6/7/2022"]]))
     assert own.relations(question_values(question))[:, 0].tolist() == expected
+
+
+def test_times_of_questions() -> None:
+    own = column_values(table_of(Path("own.csv"), ["leaves"], [["14:30"], ["14:05"], ["9:45"]]))
+    after = own.relations(question_values("Which trains leave after 2:10 pm?"))
+    assert after[:, 0].tolist() == [LESS, GREATER, GREATER]
+    assert own.relations(question_values("at 14:05?"))[:, 0].tolist() == [LESS, EQUAL, GREATER]
 
 
 @given(st.text("0123456789.,- $julydec", max_size=20))
