@@ -86,7 +86,7 @@ def column_values(table: Table) -> ColumnValues:
     common = np.all((dates > 0) | ~has_date, axis=0)
     keys = _keys(dates, common)
     if table.everyday:
-        for row, column in np.argwhere(has_date[..., 0]):
+        for row, column in np.argwhere(dates.any(axis=-1)):
             keys[row, column] += part_of_day(table.rows[row][column].text)
     rank, inverse_rank = _ranks(np.where(np.isnan(numbers), keys, numbers))
     return ColumnValues(numbers, dates, rank, inverse_rank, common)

@@ -19,7 +19,7 @@ _YEAR_FIRST = re.compile(r"\b(\d{4})/(\d{1,2})/(\d{1,2})\b")
 _YEAR_LAST = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
 _TIME = re.compile(r"(?<=\d{4}-\d\d-\d\d)T(?=\d)")
 _CLOCK = re.compile(
-    r"(?<![\d:.])(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\b\.?)?(?![\d:])", re.IGNORECASE
+    r"(?<![\d:.])(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(\.\d+)?(?: ?([ap])\.?m\b\.?)?(?![\d:])", re.IGNORECASE
 )
 
 _FACTORS = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
@@ -41,12 +41,8 @@ def values_of_column(cells: Sequence[Cell]) -> list[tuple[Value, ...]]:
     Of dates such as 5/6/2024 the month is first, unless another of the column begins with more than 12. A time of day,
     or a duration, is a number of hours.
     """
-    clocks = [_CLOCK.fullmatch(cell.text) for cell in cells]
-    if any(clocks) and all(clock is not None or is_empty(cell.text) for clock, cell in zip(clocks, cells, strict=True)):
-        have_hours = any(clock is not None and clock[3] for clock in clocks)  # so 59:30 beside 1:02:03 has none
-        return [
-            () if clock is None else (_hours(clock) / (60 if have_hours and not clock[3] else 1),) for clock in clocks
-        ]
+    if (times := _times([cell.text for cell in cells])) is not None:
+        return times
     day_first = any(int(first) > 12 for cell in cells for first, _, _ in _YEAR_LAST.findall(cell.text))
     found = [find_values(_with_iso_dates(cell.text, day_first), _LAST_YEAR) for cell in cells]
     if all(cell.number is None for cell in cells):
@@ -54,6 +50,17 @@ def values_of_column(cells: Sequence[Cell]) -> list[tuple[Value, ...]]:
     return [
         (*(value for value in values if isinstance(value, Date)), *(() if cell.number is None else (cell.number,)))
         for cell, values in zip(cells, found, strict=True)
+    ]
+
+
+def _times(texts: Sequence[str]) -> list[tuple[Value, ...]] | None:
+    """Return the hours of a column of times; None of another column."""
+    clocks = [_CLOCK.fullmatch(text) for text in texts]
+    if not any(clocks) or not all(clock or is_empty(text) for clock, text in zip(clocks, texts, strict=True)):
+        return None
+    with_seconds = any(clock is not None and clock[3] for clock in clocks)  # 59:30 beside 1:02:03 has no hours
+    return [
+        () if clock is None else (_hours(clock) / (60 if with_seconds and not clock[3] else 1),) for clock in clocks
     ]
 
 
@@ -78,9 +85,11 @@ def part_of_day(text: str) -> float:
 
 
 def _hours(clock: re.Match[str]) -> float:
-    hours, minutes, seconds, half = clock.groups()
-    since = int(hours) % 12 + (12 if half in "pP" else 0) if half else int(hours)
-    return since + int(minutes) / 60 + float(seconds or 0) / 3600
+    first, second, third, fraction, half = clock.groups(default="")
+    hours = int(first) % 12 + 12 * (half in "pP") if half else int(first)
+    if not third:
+        return hours + float(second + fraction) / 60
+    return hours + int(second) / 60 + float(third + fraction) / 3600
 
 
 def _with_iso_dates(text: str, day_first: bool = False) -> str:

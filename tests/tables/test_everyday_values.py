@@ -45,6 +45,7 @@ def test_numbers_with_a_factor(question: str, values: tuple[object, ...]) -> Non
         (("14:30", "9:45", "14:05", ""), [3, 1, 2, 0]),
         (("2:30 pm", "11:45 AM", "12:05 a.m.", "9:00 p.m."), [3, 2, 1, 4]),
         (("59:30", "1:02:03", "1:01:59.5"), [1, 3, 2]),
+        (("1:23.456", "1:23.4", "0:59.99"), [3, 2, 1]),
     ],
 )
 def test_dates_of_users_tables_are_in_order(texts: tuple[str, ...], order: list[int]) -> None:
