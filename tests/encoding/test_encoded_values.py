@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from mate_cli.encoding.features import EncodingOptions, Features
 from mate_cli.encoding.tokenizer import CellTokenizer
 from mate_cli.tables.columns import EQUAL, GREATER, LESS, ColumnValues, column_values
 from mate_cli.tables.table import Cell, Example, Table
+from mate_cli.tables.user_limits import table_of
 from tests.encoding.test_encode import one
 
 RIVERS = Table(
@@ -42,6 +45,23 @@ def test_values_of_the_table_at_its_tokens(tokenizer: CellTokenizer, options: di
     }
     numbers = np.array([np.nan] * 2 + [1200] + [np.nan] * 5 + [950], dtype=np.float32)
     np.testing.assert_array_equal(features.cell_value, numbers)
+
+
+def test_a_users_table_and_questions_on_it_are_read_as_people_write_them(tokenizer: CellTokenizer) -> None:
+    cells = [["$1.2 million", "30/6/2024"], ["$950,000", "1/7/2024"]]
+    own = table_of(Path("own.csv"), ["km", "year"], cells)
+    released = Table("t", own.header, tuple(tuple(map(Cell, row)) for row in cells))
+    assert _ranks_and_bits(own, tokenizer) == ([2, 1, 1, 2], {LESS, GREATER})
+    assert _ranks_and_bits(released, tokenizer) == ([1, 2, 2, 1], {LESS, EQUAL})
+
+
+def _ranks_and_bits(table: Table, tokenizer: CellTokenizer) -> tuple[list[int], set[int]]:
+    """The ranks in the columns of two rows, and the relations of cells to the number of a question."""
+    features = one(Example("q", "1 million", table), tokenizer)
+    assert isinstance(features, Features)
+    places = zip(features.column.tolist(), features.row.tolist(), features.column_rank.tolist(), strict=True)
+    ranks = {(column, row): rank for column, row, rank in places if rank}
+    return [ranks[place] for place in sorted(ranks)], {int(bits) for bits in features.numeric_relation if bits}
 
 
 @pytest.mark.parametrize("options", [{"input": "passages"}, {"spans": True}])
