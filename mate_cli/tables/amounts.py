@@ -34,11 +34,18 @@ class Amounts:
     Attributes:
         numbers: of the cells that are not empty.
         before, after: the currency before the digits and the unit after them, with the blank between; "" for none.
+        scale: how many powers of ten the unit multiplies them by.
     """
 
     numbers: tuple[Decimal, ...]
     before: str
     after: str
+    scale: int = 0
+
+    def plain(self, number: Decimal) -> str:
+        """Write a number without the unit, multiplied out if the unit is one of thousands or millions."""
+        with localcontext(prec=PRECISION):
+            return plain_digits(number.scaleb(self.scale))
 
     def shown(self, number: Decimal) -> str:
         """Write a number with the unit."""
@@ -88,21 +95,22 @@ def read_amounts(texts: Sequence[str], *others: Iterable[str]) -> Amounts:
     for more in others:
         if mark is None:
             mark = _mark_told_by(more)
-    scaled, before, after = in_one_unit(found)
+    unit = in_one_unit(found)
     with localcontext(prec=PRECISION):
-        numbers = tuple(number_of(amount, mark == ",") for amount in scaled)
-    return Amounts(numbers, before, after)
+        numbers = tuple(number_of(amount, mark == ",") for amount in unit.amounts)
+    return Amounts(numbers, unit.before, unit.after, unit.scale)
 
 
 def read_number(text: str, *others: Iterable[str]) -> Decimal:
-    """Return the number of one text, as ``read_amounts``.
+    """Return the number of one text, as ``read_amounts``, multiplied out.
 
     Raises:
         ValueError: the text is no amount.
     """
-    if not (numbers := read_amounts([text], *others).numbers):
+    amounts = read_amounts([text], *others)
+    if not amounts.numbers:
         raise ValueError(f"{shown(text)} is no number")
-    return numbers[0]
+    return amounts.numbers[0].scaleb(amounts.scale)
 
 
 def numbers_of_columns(columns: Sequence[Sequence[str]]) -> list[list[float | None]]:
@@ -126,14 +134,15 @@ def _column_numbers(texts: Sequence[str], table_mark: Callable[[], str | None]) 
     if len(amounts) < _LEAST_SHARE * (len(amounts) + words):
         return None
     try:
-        scaled, *_ = in_one_unit(list(amounts.values()))
-        marked = list(filter(_is_marked, scaled))
+        unit = in_one_unit(list(amounts.values()))
+        marked = list(filter(_is_marked, unit.amounts))
         has_comma = bool(marked) and (decimal_mark(marked) or table_mark()) == ","
         with localcontext(prec=PRECISION):
-            numbers = {row: float(number_of(amount, has_comma)) for row, amount in zip(amounts, scaled, strict=True)}
+            numbers = [float(number_of(amount, has_comma).scaleb(unit.scale)) for amount in unit.amounts]
     except ValueError:
         return None
-    return [numbers.get(row) for row in range(len(texts))]
+    of_row = dict(zip(amounts, numbers, strict=True))
+    return [of_row.get(row) for row in range(len(texts))]
 
 
 def _is_marked(amount: WrittenAmount) -> bool:

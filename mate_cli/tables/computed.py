@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 from mate_cli.tables.aggregation import operator_named
-from mate_cli.tables.amounts import PRECISION, has_amount, plain_digits, read_amounts
+from mate_cli.tables.amounts import PRECISION, has_amount, read_amounts
 from mate_cli.tables.table import Coordinate, Table
 
 
@@ -18,7 +18,7 @@ from mate_cli.tables.table import Coordinate, Table
 class Computed:
     """
     Attributes:
-        answer: the number without its unit, or the texts of the cells.
+        answer: the number without its unit, but with thousands and millions multiplied out, or the texts of the cells.
         formula: how the number was computed, with its unit, like "SUM(price of rows 2, 5) = $41"; None without one.
             Rows count from 0, as ``mate predict`` shows them; three or more in a row are written "3-7".
         problem: why the cells are the answer although the operator computes.
@@ -57,7 +57,7 @@ def computed(table: Table, cells: Sequence[Coordinate], aggregation: str) -> Com
         return Computed(texts, problem=f"no {aggregation}: {error}")
     with localcontext(prec=PRECISION):
         value = Decimal(operator.compute(amounts.numbers))
-    return Computed((plain_digits(value),), f"{_applied(table, used, aggregation)} = {amounts.shown(value)}")
+    return Computed((amounts.plain(value),), f"{_applied(table, used, aggregation)} = {amounts.shown(value)}")
 
 
 def _applied(table: Table, cells: Sequence[Coordinate], aggregation: str) -> str:

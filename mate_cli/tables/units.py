@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from mate_cli.system.errors import shown
 from mate_cli.tables.written_amount import BLANK, CURRENCY, WrittenAmount
@@ -26,8 +27,22 @@ _SCALE_WORDS = {
 }
 
 
-def in_one_unit(amounts: Sequence[WrittenAmount]) -> tuple[Sequence[WrittenAmount], str, str]:
-    """Return amounts of one unit, with what stands before and after the digits of all that have one.
+class OneUnit(NamedTuple):
+    """Amounts of one unit.
+
+    Attributes:
+        before, after: what stands before and after the digits of all that have a unit.
+        scale: how many powers of ten this unit multiplies them by: 6 of "$ million", 0 of "km".
+    """
+
+    amounts: Sequence[WrittenAmount]
+    before: str
+    after: str
+    scale: int
+
+
+def in_one_unit(amounts: Sequence[WrittenAmount]) -> OneUnit:
+    """Return amounts of one unit.
 
     Thousands, millions and so on are multiplied out where the amounts are of several: "1.2 million" and "950,000". Of
     those of one letter, which may be units, there must be two, "1.2M" and "950K", or a currency, "$1.2M" and "$950".
@@ -35,16 +50,16 @@ def in_one_unit(amounts: Sequence[WrittenAmount]) -> tuple[Sequence[WrittenAmoun
     Raises:
         ValueError: there are several units, or one multiplies and some amounts lack it: "10%" and "0.2".
     """
+    without = list(map(_without_scale, amounts))
+    scales = {amount.after: bare.scale for amount, bare in zip(amounts, without, strict=True) if bare.scale}
+    is_one_letter = len(scales) == 1 and next(iter(scales)).strip(BLANK) in _SHORT_SCALES
+    is_sure = bool(scales) and (not is_one_letter or all(_kind(amount)[0] for amount in without))
     try:
-        return amounts, *_shared_unit(amounts)
+        return OneUnit(amounts, *_shared_unit(amounts), scale=next(iter(scales.values())) if is_sure else 0)
     except ValueError:
-        without = list(map(_without_scale, amounts))
-        scales = {amount.after for amount, bare in zip(amounts, without, strict=True) if bare.scale}
-        is_sure = len(scales) > 1 or not all(after.strip(BLANK) in _SHORT_SCALES for after in scales)
-        has_currency = all(_kind(amount)[0] for amount in without)
-        if not scales or len(set(map(_kind, without))) > 1 or not (is_sure or has_currency):
+        if not is_sure or len(set(map(_kind, without))) > 1:
             raise
-        return without, *_shared_unit(without)
+        return OneUnit(without, *_shared_unit(without), scale=0)
 
 
 def _shared_unit(amounts: Iterable[WrittenAmount]) -> tuple[str, str]:
