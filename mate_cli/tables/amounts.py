@@ -110,7 +110,8 @@ def read_number(text: str, *others: Iterable[str]) -> Decimal:
     amounts = read_amounts([text], *others)
     if not amounts.numbers:
         raise ValueError(f"{shown(text)} is no number")
-    return amounts.numbers[0].scaleb(amounts.scale)
+    with localcontext(prec=PRECISION):
+        return amounts.numbers[0].scaleb(amounts.scale)
 
 
 def numbers_of_columns(columns: Sequence[Sequence[str]]) -> list[list[float | None]]:

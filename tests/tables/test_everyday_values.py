@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +78,19 @@ def test_times_of_questions() -> None:
 @given(st.text("0123456789.,- $julydec", max_size=20))
 def test_other_values_are_those_of_the_release(question: str) -> None:
     assert question_values(question) == find_values(question)
+
+
+PIECES = st.sampled_from(
+    [*"0123456789٣½²$€%.,:/-'()TZ", " ", "12", "2024", "99", "31", "pm", "million", "M", "k", "nan"]
+)
+
+
+@given(st.lists(st.lists(PIECES, max_size=9).map("".join), min_size=1, max_size=5), st.lists(PIECES, max_size=9))
+def test_any_texts_are_read(texts: list[str], question: list[str]) -> None:
+    values = column_values(table_of(Path("own.csv"), ["x"], [[text] for text in texts]))
+    assert not np.isnan(values.relations(question_values("".join(question)))).any()
+    has_value = ~np.isnan(values.numbers) | values.dates.any(axis=-1)
+    assert not values.rank[~has_value].any()
 
 
 def test_a_factor_counts_for_columns_with_such_numbers() -> None:
