@@ -10,14 +10,14 @@ from mate_cli.system.errors import shown
 from mate_cli.tables.written_amount import BLANK, CURRENCY, WrittenAmount
 
 _WORD = re.compile(r"[^\W\d_]+")
-_SHORT_SCALES = {"k": 3, "K": 3, "M": 6, "B": 9}  # units, too: of bytes, kelvins, sizes
-_SCALES = {"Tsd": 3, "lakh": 5, "mn": 6, "Mn": 6, "Mio": 6, "crore": 7, "bn": 9, "Bn": 9, "Mrd": 9, "tn": 12}
-_SCALE_WORDS = {
+_LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9}  # units, too: of bytes, kelvins, sizes
+_ABBREVIATIONS = {"Tsd": 3, "mn": 6, "Mn": 6, "Mio": 6, "bn": 9, "Bn": 9, "Mrd": 9, "tn": 12}
+_WORDS = {
     "hundred": 2,
     "thousand": 3,
     "lakh": 5,
-    "crore": 7,
     "million": 6,
+    "crore": 7,
     "billion": 9,
     "trillion": 12,
     "millionen": 6,
@@ -51,8 +51,10 @@ def in_one_unit(amounts: Sequence[WrittenAmount]) -> OneUnit:
         ValueError: there are several units, or one multiplies and some amounts lack it: "10%" and "0.2".
     """
     without = list(map(_without_scale, amounts))
-    scales = {amount.after: bare.scale for amount, bare in zip(amounts, without, strict=True) if bare.scale}
-    is_one_letter = len(scales) == 1 and next(iter(scales)).strip(BLANK) in _SHORT_SCALES
+    scales = {
+        amount.after.strip(BLANK): bare.scale for amount, bare in zip(amounts, without, strict=True) if bare.scale
+    }
+    is_one_letter = len(scales) == 1 and next(iter(scales)) in _LETTERS
     is_sure = bool(scales) and (not is_one_letter or all(_kind(amount)[0] for amount in without))
     try:
         return OneUnit(amounts, *_shared_unit(amounts), scale=next(iter(scales.values())) if is_sure else 0)
@@ -91,7 +93,7 @@ def _without_scale(amount: WrittenAmount) -> WrittenAmount:
     if (word := _WORD.match(unit)) is None:
         return amount
     name = word.group()
-    scale = _SHORT_SCALES.get(name) or _SCALES.get(name) or _SCALE_WORDS.get(_folded(name), 0)
+    scale = _LETTERS.get(name) or _ABBREVIATIONS.get(name) or _WORDS.get(_folded(name), 0)
     if not scale:
         return amount
     rest = unit[word.end() :].removeprefix(".").lstrip(BLANK)
