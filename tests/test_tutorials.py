@@ -47,7 +47,8 @@ def missing(command: Command, said: str) -> list[str]:
 
 
 def run(command: Command, folder: Path) -> str:
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "MATE_CACHE": str(folder / "cache")}  # for the whole sample
     done = subprocess.run(
         ["bash", "-c", command.words], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
