@@ -35,8 +35,8 @@ def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Deno
     if operator.compute is not None and operator.counts:
         return (operator.compute(chosen),)
     if any(cell.number is not None for cell in chosen):
-        result = computed(table, places, aggregation)
-        return _values(chosen) if result.formula is None else (float(result.answer[0]),)
+        own = computed(table, places, aggregation)
+        return _values(chosen) if own.formula is None else (float(own.answer[0]),)
     numbers = [_number(cell.text) for cell in chosen]
     if operator.compute is None or None in numbers or len(numbers) < operator.least:
         return _values(chosen)
@@ -66,6 +66,9 @@ def answer_texts(table: Table, cells: Sequence[Coordinate], aggregation: str) ->
     texts = tuple(plain_text(table.rows[row][column]) for row, column in cells)
     if aggregation == NONE.name:
         return texts
+    if any(table.rows[row][column].number is not None for row, column in cells):
+        own = computed(table, cells, aggregation)
+        return texts if own.formula is None else own.answer
     answer = execute(table, cells, aggregation)
     if len(answer) == 1 and not isinstance(answer[0], str):
         return (_digits(answer[0]),)
