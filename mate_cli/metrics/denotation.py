@@ -34,9 +34,9 @@ def execute(table: Table, cells: Iterable[Coordinate], aggregation: str) -> Deno
     chosen = [table.rows[row][column] for row, column in places]
     if operator.compute is not None and operator.counts:
         return (operator.compute(chosen),)
-    if any(cell.number is not None for cell in chosen):
-        own = computed(table, places, aggregation)
-        return _values(chosen) if own.formula is None else (float(own.answer[0]),)
+    if _has_numbers(chosen):
+        number = _own_number(table, places, aggregation)
+        return _values(chosen) if number is None else (float(number),)
     numbers = [_number(cell.text) for cell in chosen]
     if operator.compute is None or None in numbers or len(numbers) < operator.least:
         return _values(chosen)
@@ -63,16 +63,27 @@ def same_denotation(prediction: Denotation, gold: Denotation | None) -> bool:
 
 def answer_texts(table: Table, cells: Sequence[Coordinate], aggregation: str) -> tuple[str, ...]:
     """Return the answer for scores and official files: the cells (``plain_text``), or what an operator computes."""
-    texts = tuple(plain_text(table.rows[row][column]) for row, column in cells)
+    chosen = [table.rows[row][column] for row, column in cells]
+    texts = tuple(map(plain_text, chosen))
     if aggregation == NONE.name:
         return texts
-    if any(table.rows[row][column].number is not None for row, column in cells):
-        own = computed(table, cells, aggregation)
-        return texts if own.formula is None else own.answer
+    if _has_numbers(chosen):
+        number = _own_number(table, cells, aggregation)
+        return texts if number is None else (number,)
     answer = execute(table, cells, aggregation)
     if len(answer) == 1 and not isinstance(answer[0], str):
         return (_digits(answer[0]),)
     return texts
+
+
+def _has_numbers(cells: Iterable[Cell]) -> bool:
+    return any(cell.number is not None for cell in cells)
+
+
+def _own_number(table: Table, cells: Sequence[Coordinate], aggregation: str) -> str | None:
+    """Return the number that ``mate predict`` computes in a user's own table; None where the cells are the answer."""
+    result = computed(table, cells, aggregation)
+    return None if result.formula is None else result.answer[0]
 
 
 def _values(cells: Sequence[Cell]) -> Denotation:

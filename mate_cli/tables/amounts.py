@@ -40,7 +40,7 @@ class Amounts:
     numbers: tuple[Decimal, ...]
     before: str
     after: str
-    scale: int = 0
+    scale: int
 
     def plain(self, number: Decimal) -> str:
         """Write a number without the unit, multiplied out if the unit is one of thousands or millions."""

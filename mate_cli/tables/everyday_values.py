@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mate_cli.tables.number_words import SCALES
 from mate_cli.tables.table import Cell
 from mate_cli.tables.text import is_empty, normalize_for_match
 from mate_cli.tables.values import Date, Value, find_spans, find_values
@@ -22,7 +23,7 @@ _CLOCK = re.compile(
     r"(?<![\d:.])(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(\.\d+)?(?: ?([ap])\.?m\b\.?)?(?![\d:])", re.IGNORECASE
 )
 
-_FACTORS = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_FACTORS = {word: 10.0**power for word, power in SCALES.items()}
 _LETTERS = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9}  # behind digits, without a blank
 _SCALE = re.compile(rf"[ -]?(?P<word>{'|'.join(_FACTORS)})s?\b|(?<=\d)(?P<letters>{'|'.join(_LETTERS)})\b")
 _ONE = re.compile(rf"\b(?P<half>half )?a (?P<word>{'|'.join(_FACTORS)})\b")

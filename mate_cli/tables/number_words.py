@@ -25,6 +25,9 @@ _IRREGULAR = {
     "nine": "ninth",
     "twelve": "twelfth",
 }
+SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+"""Words that multiply a number, with their powers of ten."""
+
 CARDINALS = {word: number for number, word in enumerate(_TO_NINETEEN.split())}
 CARDINALS |= {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
 ORDINALS = {_IRREGULAR.get(word, re.sub("y$", "ie", word) + "th"): number for word, number in CARDINALS.items()}

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from mate_cli.system.errors import shown
+from mate_cli.tables.number_words import SCALES
 from mate_cli.tables.written_amount import BLANK, CURRENCY, WrittenAmount
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9}  # units, too: of bytes, kelvins, sizes
 _ABBREVIATIONS = {"Tsd": 3, "mn": 6, "Mn": 6, "Mio": 6, "bn": 9, "Bn": 9, "Mrd": 9, "tn": 12}
-_WORDS = {
-    "hundred": 2,
-    "thousand": 3,
-    "lakh": 5,
-    "million": 6,
-    "crore": 7,
-    "billion": 9,
-    "trillion": 12,
-    "millionen": 6,
-    "milliard": 9,
-    "milliarde": 9,
-    "milliarden": 9,
-}
+_WORDS = SCALES | {"lakh": 5, "crore": 7, "millionen": 6, "milliard": 9, "milliarde": 9, "milliarden": 9}
 
 
 class OneUnit(NamedTuple):
@@ -64,13 +53,12 @@ def in_one_unit(amounts: Sequence[WrittenAmount]) -> OneUnit:
         return OneUnit(without, *_shared_unit(without), scale=0)
 
 
-def _shared_unit(amounts: Iterable[WrittenAmount]) -> tuple[str, str]:
+def _shared_unit(amounts: Sequence[WrittenAmount]) -> tuple[str, str]:
     """Return the unit of all amounts that have one, as the longest has it: "years".
 
     Raises:
         ValueError: as ``in_one_unit``; nothing is multiplied out.
     """
-    amounts = list(amounts)
     with_unit = [amount for amount in amounts if amount.before or amount.after]
     of_kind = {_kind(amount): amount for amount in sorted(with_unit, key=lambda one: len(one.before + one.after))}
     if len(of_kind) > 1:

@@ -1,4 +1,4 @@
-"""Values of questions on users' own tables: thousands and millions multiplied out, the rest as in the release."""
+"""Numbers, dates and times of users' own tables, and of questions on them, where the release reads them otherwise."""
 
 from __future__ import annotations
 
