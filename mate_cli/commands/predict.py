@@ -25,6 +25,9 @@ from mate_cli.tables.user_table import open_table
 if TYPE_CHECKING:
     from mate_cli.inference.stages import Pipeline, Stage
 
+ANSWERS_FILE = "answers.jsonl"
+"""Where the answers to a file of questions go unless ``to`` names another file."""
+
 
 def run(config: PredictConfig) -> None:
     """Print the table with its chosen cells and the answer, or the same as JSON."""
@@ -69,7 +72,7 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     given = CsvFormat.named(config.encoding, config.separator, config.header_row)
     with mistakes.collected():
         if config.tables is not None:
-            tables = _open_folder(config.tables, given)
+            tables = _open_folder(config, config.tables, given)
         else:
             tables, remark = open_table(config.table or "", given)
     with mistakes.collected():
@@ -92,11 +95,12 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     return AskedTables(table, passages), model, [*remarks, *warnings]
 
 
-def _open_folder(path: str, given: CsvFormat) -> TableFolder:
+def _open_folder(config: PredictConfig, path: str, given: CsvFormat) -> TableFolder:
     console = Console(stderr=True)
+    besides = [file for file in (config.questions, config.passages, config.to or ANSWERS_FILE) if file is not None]
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("tables", total=None)
-        return TableFolder(path, given, lambda done, total: progress.update(task, completed=done, total=total))
+        return TableFolder(path, given, besides, lambda done, total: progress.update(task, completed=done, total=total))
 
 
 def _left_out(folder: TableFolder) -> list[str]:
@@ -165,7 +169,7 @@ def _answer_file(
     facts = {"model": released_model()} if config.run is None else {"run": config.run}
     file = QuestionFile(answerer, model.config, asked, facts, config.top, config.threshold)
     console = Console(stderr=True, soft_wrap=True)
-    to = config.to or "answers.jsonl"
+    to = config.to or ANSWERS_FILE
     had, unanswered = file.answer(questions, Path(to), console)
     if unanswered:
         first = "the first: " if len(unanswered) > 1 else ""

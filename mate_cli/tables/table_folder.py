@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -18,11 +18,13 @@ from mate_cli.tables.user_table import ENDINGS, open_part, table_parts
 class TableFolder:
     """All tables below a folder, in every format that ``read_table`` reads, with an index of their words.
 
-    Files and folders whose names begin with "." or "~" are skipped, and so are links to folders. The tables are read
-    one after the other and not kept: the index takes eight bytes for each distinct word of a table, and its opening.
+    Files and folders whose names begin with "." or "~" are skipped, and so are links to folders. Files of questions and
+    of their answers are left out: every question would be asked of the file that it stands in. The tables are read one
+    after the other and not kept: the index takes eight bytes for each distinct word of a table, and its opening.
 
     Args:
         given: how the CSV files are written; what is None is found for each.
+        skipped: files of the command itself, which hold no table.
         progress: called with the number of files read and that of all.
 
     Attributes:
@@ -38,9 +40,11 @@ class TableFolder:
         self,
         folder: str | Path,
         given: CsvFormat = FOUND,
+        skipped: Iterable[str | Path] = (),
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
         self.folder, self._given = Path(folder).expanduser(), given
+        self._skipped = {Path(file).expanduser().resolve() for file in skipped}
         self.names: list[str] = []
         self.left_out: list[str] = []
         self.remarks: dict[str, str] = {}
@@ -83,6 +87,9 @@ class TableFolder:
         except UserError as error:
             self._leave_out(error)
             return
+        if _holds_questions(table):
+            self.left_out.append(f"{file}: it holds questions, not a table")
+            return
         self.names.append(name)
         self._parts[name] = (file, part)
         if remark is not None:
@@ -97,7 +104,14 @@ class TableFolder:
         for folder, inner, files in os.walk(self.folder, onerror=unreadable):
             inner[:] = [name for name in inner if not name.startswith((".", "~"))]
             paths = (Path(folder, name) for name in files if name.lower().endswith(ENDINGS))
-            yield from (path for path in paths if not path.name.startswith((".", "~")) and path.is_file())
+            shown = (path for path in paths if not path.name.startswith((".", "~")) and path.is_file())
+            yield from (path for path in shown if path.resolve() not in self._skipped)
 
     def _leave_out(self, error: UserError) -> None:
         self.left_out.append(str(error).removeprefix("table="))
+
+
+def _holds_questions(table: Table) -> bool:
+    """Return whether a file asks questions on tables, as those of users and the answers of ``mate predict`` do."""
+    names = [cell.text for cell in table.header]
+    return names == ["question"] or {"question", "table"} <= set(names)

@@ -21,6 +21,8 @@ _FILES = {
     ".html": read_html,
     ".htm": read_html,
     ".json": read_json_table,
+    ".jsonl": read_json_table,
+    ".ndjson": read_json_table,
     ".parquet": read_parquet,
 }
 

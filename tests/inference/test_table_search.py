@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -162,6 +163,26 @@ def test_a_file_of_questions_on_a_folder_goes_on(ask, folder, capsys):
     assert ask(f"tables={folder}", "questions=asked.txt") == 0
     assert "4 answers, 1 of them from an earlier run" in capsys.readouterr().out
     assert [json.loads(line)["table"] for line in Path("answers.jsonl").read_text().splitlines()] == names
+
+
+def test_questions_and_answers_inside_the_folder_are_not_asked(ask, folder):
+    """The nearest table by words would be the file of the question itself, or that of its answer."""
+    names = ["towns.csv", "deep/peaks.csv"]
+    for questions, to in (("asked.csv", "answers.csv"), ("asked.txt", "answers.jsonl"), ("asked.jsonl", "answers.tsv")):
+        lines = ["Who is the mayor of Birch?", "How high is the peak Eiger?"]
+        if questions == "asked.csv":
+            lines = ["question", *lines]
+        if questions == "asked.jsonl":
+            lines = [json.dumps({"question": line}) for line in lines]
+        (folder / questions).write_text("\n".join(lines))
+        assert ask(f"tables={folder}", f"questions={folder / questions}", f"to={folder / to}") == 0
+        (folder / questions).unlink()
+        written = (folder / to).read_text()
+        if to == "answers.jsonl":
+            records = [json.loads(line) for line in written.splitlines()]
+        else:
+            records = list(csv.DictReader(written.splitlines(), delimiter="\t" if to.endswith("tsv") else ","))
+        assert [record["table"] for record in records] == names
 
 
 def test_a_file_is_answered_where_a_question_finds_no_table_or_too_large_a_one(ask, folder, by_words, capsys):

@@ -84,6 +84,18 @@ def test_what_cannot_be_read_is_named_and_left_out(folder: Path) -> None:
         assert "\n" not in line
 
 
+def test_files_of_questions_and_answers_are_no_tables(folder: Path) -> None:
+    (folder / "asked.csv").write_text("question\nHow long is the Rhine?\n")
+    (folder / "asked_more.csv").write_text("table,question,answer\nrivers.csv,How long is the Rhine?,1230\n")
+    (folder / "answers.tsv").write_text("question\tanswer\ttable\nHow long is the Rhine?\t1230\trivers.csv\n")
+    (folder / "texts.json").write_text('{"Rhine": "a river"}')
+    (folder / "faq.csv").write_text("question,answer\nWhen do you open?,at noon\n")
+    tables = TableFolder(folder, skipped=[folder / "deep" / ".." / "texts.json", folder / "birds.parquet"])
+    assert tables.names == ["deep/down/PEAKS.JSON", "deep/lakes.tsv", "faq.csv", *NAMES[3:]]
+    names = ("answers.tsv", "asked.csv", "asked_more.csv")
+    assert tables.left_out == [f"{folder}/{name}: it holds questions, not a table" for name in names]
+
+
 def test_a_folder_without_a_table(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no tables in this folder; the names of tables end in"):
         TableFolder(tmp_path)

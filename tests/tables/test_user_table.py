@@ -181,7 +181,8 @@ def test_values_of_json(tmp_path: Path) -> None:
     ],
 )
 def test_columns_and_lines_of_json(content: str, tmp_path: Path) -> None:
-    assert _read(tmp_path, "t.json", content) == [["a", "b"], ["1", "x"], ["2", ""]]
+    for name in ("t.json", "t.jsonl", "T.NDJSON"):
+        assert _read(tmp_path, name, content) == [["a", "b"], ["1", "x"], ["2", ""]]
 
 
 FRAME = pd.DataFrame({"city": ["Alder", "Birch"], "people": [1200, None]})
