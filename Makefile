@@ -15,7 +15,7 @@ XLA_READY := $(XLA_VENV)/.ready
 # Packages that no training imports: linters, ONNX, and the dependencies of sweeps and TensorBoard.
 NOT_FOR_XLA := torch|ray|grpcio|submitit|tensorboard|tensorboard-data-server|mypy|ruff|onnx|onnx-ir|onnxruntime|onnxscript
 
-.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables onnx-graphs docs wheel clean
+.PHONY: help demo test test-slow test-processors test-oracles test-gpu test-xla test-sweep test-tutorials test-tex test-browser test-kill test-fuzz audit lint types checks format pictures costs real-tables own-tables large-tables onnx-graphs docs wheel clean
 .DEFAULT_GOAL := help
 # Packages are installed uncompiled: the first process that imports a module keeps it compiled for the others.
 unexport PYTHONDONTWRITEBYTECODE
@@ -137,6 +137,9 @@ costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the f
 
 own-tables: $(READY) ## ask the released models the questions and statements of results/own-tables, and write the answers there
 	$(VENV)/bin/python docs/own_tables.py
+
+large-tables: $(READY) ## ask the released model questions on made tables of 30 to 1,000 rows; writes results/large-tables (20 minutes)
+	$(VENV)/bin/python docs/large_tables.py
 
 GRAPHS := build/graphs
 onnx-graphs: $(READY) ## compare ONNX exports of the released model with it, on the WikiTableQuestions of DATA=FOLDER

@@ -161,7 +161,7 @@ def load_run(
 
     Args:
         statements: of the released model the part that judges statements, not the one that answers questions.
-        max_tokens: of an input, in place of those in training.
+        max_tokens: of an input; None: as many as its table needs, up to 16,384.
         hardware: an option by its name, such as "cpu", or what it says; None: the fastest device here.
 
     Raises:
@@ -174,10 +174,10 @@ def load_run(
     device = _device(hardware)
     released = STATEMENTS if statements else QUESTIONS
     folder = RunFolder(package_folder(RELEASED, released) if path is None else Path(path).expanduser())
-    config = load_run_config(folder.path, max_tokens)
+    config = load_run_config(folder.path)
     if not folder.weights_file.is_file():
         raise UserError(f"{folder.path} has no model yet; train it to the end with resume=true")
-    return LoadedRun(folder, config, Answerer(folder, config, device))
+    return LoadedRun(folder, config, Answerer(folder, config, device, max_tokens))
 
 
 def _device(hardware: Any) -> HardwareConfig:

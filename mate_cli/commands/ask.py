@@ -41,7 +41,7 @@ def run(config: AskConfig) -> None:
             return session
         if config.run is not None:
             raise UserError(f"{config.run} answers questions; leave out run= to have statements judged")
-        return _session(open_asked(None, config.paths, config.max_tokens, STATEMENTS), table, config)
+        return _session(open_asked(None, config.paths, STATEMENTS), table, config)
 
     console.print(f"{config.table}: {table.num_rows} rows, {table.num_columns} columns; {by} answers", markup=False)
     console.print(":help lists commands, :quit or Ctrl-D ends", markup=False)
@@ -60,7 +60,7 @@ def _read(config: AskConfig) -> tuple[Table, Stage]:
     with mistakes.collected():
         table, remark = open_table(config.table, CsvFormat.named(config.encoding, config.separator, config.header_row))
     with mistakes.collected():
-        stage = open_asked(config.run, config.paths, config.max_tokens)
+        stage = open_asked(config.run, config.paths)
     mistakes.check()
     assert table is not None
     assert stage is not None
@@ -74,9 +74,8 @@ def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
         from mate_cli.inference.predictor import Answerer
         from mate_cli.inference.session import Session
 
-    return Session(
-        Answerer(stage.folder, stage.config, config.hardware), stage.config, table, config.top, config.threshold
-    )
+    answerer = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens)
+    return Session(answerer, stage.config, table, config.top, config.threshold)
 
 
 def _converse(answering: Session, judging: Callable[[], Session], console: Console) -> None:

@@ -116,9 +116,9 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
 
     if config.selector is not None:
         assert config.reader is not None
-        return open_pipeline(config.selector, config.reader, config.paths, (), config.max_tokens)
+        return open_pipeline(config.selector, config.reader, config.paths, ())
     part = QUESTIONS if config.statement is None else STATEMENTS
-    stage = open_asked(config.run, config.paths, config.max_tokens, part)
+    stage = open_asked(config.run, config.paths, part)
     if config.statement is not None and stage.config.task.traits.asked != "statement":
         raise UserError(f"statement: run={config.run} answers questions; leave out run, or name a run of task=tabfact")
     if config.before and not stage.config.task.traits.converses:
@@ -139,12 +139,13 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
         from mate_cli.tasks.cell_selection import CellPrediction
 
     if isinstance(model, Stage):
-        answerer = Answerer(model.folder, model.config, config.hardware)
+        answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens)
         record = answerer.record(example, config.before or (), config.top)
         remarks = [*answerer.remarks, *caveats(model.config, record)]
         return withheld(record, config.threshold) | {"warnings": remarks}
     assert isinstance(model.selector, Stage)
-    ranking = Answerer(model.selector.folder, model.selector.config, config.hardware).answer(example)
+    stage = model.selector
+    ranking = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens).answer(example)
     assert isinstance(ranking, CellPrediction)
     selection = {example.id: top_cells(ranking, config.top)}
     cells = read_cells(model, [example], selection, config.hardware, Console(file=sys.stderr, soft_wrap=True))
@@ -165,7 +166,7 @@ def _answer_file(
         from mate_cli.inference.stages import Stage
 
     assert isinstance(model, Stage)
-    answerer = Answerer(model.folder, model.config, config.hardware)
+    answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens)
     facts = {"model": released_model()} if config.run is None else {"run": config.run}
     file = QuestionFile(answerer, model.config, asked, facts, config.top, config.threshold)
     console = Console(stderr=True, soft_wrap=True)

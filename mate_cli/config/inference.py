@@ -202,7 +202,9 @@ class PredictConfig:
         writes="file",
     )
     max_tokens: int | None = key(
-        None, "run, selector: tokens of an input, longer cells are cut; null: as in training", low=LEAST_TOKENS
+        None,
+        "run, selector: tokens of an input, longer cells are cut; null: as many as its table needs, up to 16,384",
+        low=LEAST_TOKENS,
     )
     before: list[str] | None = key(
         None, "the questions before it in the conversation, first to last; run: of task=sqa or queries"
@@ -262,7 +264,9 @@ class AskConfig:
     separator: str | None = _separator()
     header_row: int | None = _header_row()
     max_tokens: int | None = key(
-        None, "tokens of an input, longer cells are cut; null: as in training", low=LEAST_TOKENS
+        None,
+        "tokens of an input, longer cells are cut; null: as many as its table needs, up to 16,384",
+        low=LEAST_TOKENS,
     )
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)

@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 
 class OnnxModel(MatePreTrainedModel):
-    """Called as the model that the graph was made of, without parameters of its own."""
+    """Called as the model that the graph was made of, without parameters of its own.
 
-    def __init__(self, config: MateConfig, session: InferenceSession) -> None:
+    Attributes:
+        max_tokens: most tokens of an input.
+    """
+
+    def __init__(self, config: MateConfig, session: InferenceSession, max_tokens: int) -> None:
         super().__init__(config)
-        self.session = session
+        self.session, self.max_tokens = session, max_tokens
 
     def forward(self, input_ids: Tensor, token_types: Tensor, positions: Tensor, plan: Plan, **_: Any) -> Any:
         """Compute the logits of a packed batch; numbers of cells and of headers are those of the graph's own batch.
@@ -78,7 +82,7 @@ def load_onnx(file: Path, model_class: type[MatePreTrainedModel], heads: str, ma
             f"{file} reads at most {longest} tokens, and max_tokens={max_tokens}; "
             f"export the run again with max_tokens={max_tokens}"
         )
-    return OnnxModel(config, session)
+    return OnnxModel(config, session, longest)
 
 
 def _padded(values: Tensor, document: NDArray[np.int32], number: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,6 +107,27 @@ class Predictor:
         return tuple(dict.fromkeys([*shapes, widest_shape(documents, max_tokens)]))
 
 
+def _reading(trained: TrainConfig, max_tokens: int | None) -> TrainConfig:
+    """Return the configuration with inputs of at most ``max_tokens``; None: as in training."""
+    if max_tokens is None:
+        return trained
+    config = copy.deepcopy(trained)
+    active_schedule(config).max_tokens = max_tokens
+    return config
+
+
+def _batches(rows: Sequence[dict[str, Any]], documents: int, tokens: int) -> Iterator[Sequence[dict[str, Any]]]:
+    """Divide rows of at most ``tokens`` each into batches of at most so many documents and tokens, in order."""
+    start, total = 0, 0
+    for place, row in enumerate(rows):
+        total += row["length"]
+        if place - start == documents or total > tokens:
+            yield rows[start:place]
+            start, total = place, row["length"]
+    if rows:
+        yield rows[start:]
+
+
 def _open_model(folder: RunFolder, config: TrainConfig) -> MatePreTrainedModel:
     model_class = kind_of(config.task).model
     if folder.weights_file.name == GRAPH:
@@ -112,8 +135,16 @@ def _open_model(folder: RunFolder, config: TrainConfig) -> MatePreTrainedModel:
     return load_model(folder.best_model, model_class, config.model.heads)
 
 
+MOST_TOKENS = 16_384
+"""Most tokens of a user's table that are read unless ``max_tokens`` says so: those of the paper's longest inputs."""
+
+
 class Answerer(Predictor):
     """A run's best model, ready for questions on a user's tables, in the precision of the device.
+
+    Args:
+        max_tokens: of an input; None: as many as a table needs, up to ``MOST_TOKENS`` where the model can read so many,
+            though the inputs of its training were shorter.
 
     Attributes:
         calibration: of its probabilities, if the run has one.
@@ -123,8 +154,13 @@ class Answerer(Predictor):
         UserError: as ``Predictor``; or the run's vocabulary does not fit its model, or its calibration is broken.
     """
 
-    def __init__(self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig) -> None:
-        super().__init__(folder, trained, hardware, fixed_shapes=False)
+    def __init__(
+        self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig, max_tokens: int | None = None
+    ) -> None:
+        super().__init__(folder, _reading(trained, max_tokens), hardware, fixed_shapes=False)
+        if max_tokens is None:
+            longest = max(self.options.max_tokens, min(MOST_TOKENS, self._limit))
+            self.options = replace(self.options, max_tokens=longest)
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
         self.tokenizer.check_fits(self.model.config.vocab_size)
         self.calibration, remarks = calibration_of(folder)
@@ -150,19 +186,28 @@ class Answerer(Predictor):
             raise UserError(reason)
         return encoded
 
+    @property
+    def _limit(self) -> int:
+        """The most tokens that the model can read."""
+        model, limits = self.model, [sys.maxsize]
+        if isinstance(model, OnnxModel):
+            limits.append(model.max_tokens)
+        if model.config.heads == "linformer":
+            limits.append(model.config.linformer_tokens)
+        if self.options.positions == "sequence":
+            limits.append(self.options.max_positions)
+        return min(limits)
+
     def _predicted(self, example: Example, encoded: Encoded) -> Prediction:
         (prediction,) = self.predict([self.collator([row_of(example, encoded)])])
         return prediction
 
     def _refusal(self, example: Example, encoded: Encoded) -> str | None:
         """Say that an example does not fit, with a remedy for the longer of question and table; None: it does."""
-        config, outcome, needed = self.model.config, encoded.outcome, encoded.full_length
+        outcome, needed = encoded.outcome, encoded.full_length
         if not isinstance(outcome, TooLarge):
             return None
-        limits = [config.linformer_tokens] if config.heads == "linformer" else []
-        if self.options.positions == "sequence":
-            limits.append(self.options.max_positions)
-        more = f"add max_tokens={needed}, or " if needed <= min(limits, default=needed) else ""
+        more = f"add max_tokens={needed}, or " if needed <= self._limit else ""
         of_question, of_table = outcome.question_tokens, outcome.needed - outcome.question_tokens
         if of_question > of_table:
             return (
@@ -197,8 +242,8 @@ class Answerer(Predictor):
         pairs = list(zip(asked, encode(asked, self.tokenizer, self.options), strict=True))
         reasons = [self._refusal(*pair) for pair in pairs]
         rows = [row_of(*pair) for pair, reason in zip(pairs, reasons, strict=True) if reason is None]
-        size = self.hardware.prediction_batch
-        predictions = iter(self.predict(self.collator(rows[at : at + size]) for at in range(0, len(rows), size)))
+        batches = _batches(rows, self.hardware.prediction_batch, self.options.max_tokens)
+        predictions = iter(self.predict(map(self.collator, batches)))
         return [
             self._record(*pair, next(predictions), top)
             if reason is None

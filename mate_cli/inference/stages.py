@@ -60,9 +60,9 @@ class Pipeline:
         return identity
 
 
-def recorded_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_tokens: int | None = None) -> Stage:
+def recorded_stage(key: Role | Literal["run"], path: str, paths: PathsConfig) -> Stage:
     """Open the records of a trained run, whose weights may be elsewhere; otherwise as ``open_stage``."""
-    folder, config = RunFolder(Path(path)), load_run_config(path, max_tokens)
+    folder, config = RunFolder(Path(path)), load_run_config(path)
     traits = config.task.traits
     if traits.asked is None if key == "run" else traits.role != key:
         unfit = "answers nothing by itself" if key == "run" else f"is no {key}"
@@ -72,38 +72,35 @@ def recorded_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, ma
     return Stage(folder, config)
 
 
-def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig, max_tokens: int | None = None) -> Stage:
+def open_stage(key: Role | Literal["run"], path: str, paths: PathsConfig) -> Stage:
     """Open a trained run, with the given ``paths`` instead of those of its training.
 
     Args:
         key: the key that names it: the role that it must have, or ``run``, which must answer single questions.
-        max_tokens: as in ``load_run_config``.
 
     Raises:
         UserError: the run does not exist, has another role, or has no model.
     """
-    stage = recorded_stage(key, path, paths, max_tokens)
+    stage = recorded_stage(key, path, paths)
     if not stage.folder.weights_file.is_file():
         raise UserError(f"{key}={path} has no model yet; train it to the end with resume=true")
     return stage
 
 
-def open_asked(run: str | None, paths: PathsConfig, max_tokens: int | None, part: str = QUESTIONS) -> Stage:
+def open_asked(run: str | None, paths: PathsConfig, part: str = QUESTIONS) -> Stage:
     """Open the run that answers; None: this part of the released model.
 
     Raises:
         UserError: as ``open_stage``, or there is no released model.
     """
-    return open_stage("run", run or str(package_folder(RELEASED, part)), paths, max_tokens)
+    return open_stage("run", run or str(package_folder(RELEASED, part)), paths)
 
 
-def open_pipeline(
-    selector: str, reader: str, paths: PathsConfig, untrained: Sequence[str] = SELECTORS, max_tokens: int | None = None
-) -> Pipeline:
+def open_pipeline(selector: str, reader: str, paths: PathsConfig, untrained: Sequence[str] = SELECTORS) -> Pipeline:
     """Open the two stages and check that they fit together.
 
     Args:
-        untrained: the names of selectors without a run; max_tokens: of the selector, as in ``open_stage``.
+        untrained: the names of selectors without a run.
 
     Raises:
         UserError: a run does not exist, has another role or no model, or the two were trained on different data.
@@ -111,7 +108,7 @@ def open_pipeline(
     second = open_stage("reader", reader, paths)
     if selector in untrained:
         return Pipeline(selector, second)
-    first = open_stage("selector", selector, paths, max_tokens)
+    first = open_stage("selector", selector, paths)
     if first.config.task.format != second.config.task.format:
         raise UserError(
             f"selector={selector} was trained on {first.config.task.format}, reader={reader} on "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import platform
 import re
@@ -15,11 +16,15 @@ from typing import Any
 
 import pytest
 
+from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.task import QaConfig, TaskConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference import predictor
 from mate_cli.inference.caveats import caveats, unfinished
-from mate_cli.runs.folder import RunFolder
+from mate_cli.inference.predictor import Answerer
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.tables.table import Example
+from mate_cli.tables.user_table import read_table
 from tests.training.conftest import TINY
 
 TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
@@ -38,23 +43,46 @@ def test_the_number_that_a_refusal_names_is_the_least_that_reads_all(mate, train
     rows = [f"person {i},town {i % 17},{20 + i % 50},{i},a note of many words" for i in range(120)]
     Path("large.csv").write_text("\n".join(["name,town,age,score,remark", *rows]))
     words = (f"run={trained}", "table=large.csv", "question=Who is 31?", "hardware=cpu", "output=json")
-    assert mate("predict", *words) == 2
+    assert mate("predict", *words, "max_tokens=256") == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     needed = int(re.search(r"add max_tokens=(\d+), or ask about fewer rows or columns", error).group(1))
     assert f"need {needed} tokens, and this run reads 256" in error
     assert mate("predict", *words, f"max_tokens={needed}", "top=600") == 0
-    cells = json.loads(capsys.readouterr().out)["cells"]
+    record = json.loads(capsys.readouterr().out)
+    assert mate("predict", *words, "top=600") == 0  # reads as many as are needed
+    assert json.loads(capsys.readouterr().out) == record
+    cells = record["cells"]
     assert len(cells) == 600
     assert all(cell["probability"] > 0 for cell in cells)
 
 
+def test_many_questions_are_read_with_no_more_tokens_at_once_than_one_may_have(trained, tmp_path):
+    hardware = HardwareConfig(name="cpu", accelerator="cpu", micro_batch=3)
+    answerer = Answerer(RunFolder(trained), load_run_config(trained), hardware, max_tokens=110)
+    examples = []
+    for number, rows in enumerate((2, 30, 1, 25, 3, 2, 2, 2, 40)):
+        file = tmp_path / f"{number}.csv"
+        file.write_text("town,people\n" + "".join(f"Elm {row},{row}\n" for row in range(rows)))
+        examples.append(Example(str(number), "Who?", read_table(file)))
+    collate, batches = answerer.collator, []
+    answerer.collator = lambda rows: batches.append([row["length"] for row in rows]) or collate(rows)
+    together = answerer.records(examples, 1)
+    drawn, batches = batches, []
+    assert together == [answerer.record(example, (), 1) for example in examples]
+    assert [length for batch in drawn for length in batch] == [length for (length,) in batches]
+    most = hardware.prediction_batch
+    assert all(len(batch) <= most and (len(batch) == 1 or sum(batch) <= 110) for batch in drawn)
+    assert all(len(one) == most or sum(one) + after[0] > 110 for one, after in itertools.pairwise(drawn))
+    assert {len(batch) for batch in drawn} == {1, 2, 3}
+
+
 def test_long_cells_of_which_the_ends_were_not_read_are_said(mate, trained, capsys):
     Path("long.csv").write_text("town,remark\n" + f"Elm,{'a note of words ' * 20}\n" * 5)
-    cut = answer(mate, capsys, trained, "long.csv", "Who?")
+    cut = answer(mate, capsys, trained, "long.csv", "Who?", "max_tokens=256")
     said = "the ends of long cells did not fit 256 tokens and were not read; raise max_tokens, or ask about fewer"
     assert [line for line in cut["warnings"] if line.startswith(said)] == [cut["unread"]]
-    assert "unread" not in answer(mate, capsys, trained, "long.csv", "Who?", "max_tokens=1024")
+    assert "unread" not in answer(mate, capsys, trained, "long.csv", "Who?")
 
 
 def test_a_linformer_is_not_offered_more_tokens_than_it_was_made_for(mate, capsys):

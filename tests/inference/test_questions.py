@@ -229,7 +229,7 @@ def test_what_does_not_go_together(ask, mate, trained, capsys):
 
 def test_a_table_that_does_not_fit_is_refused_before_anything_is_written(ask, capsys):
     Path("towns.csv").write_text("city,people\n" + "Alder,1\n" * 400)
-    assert ask("questions=asked.txt") == 2
+    assert ask("questions=asked.txt", "max_tokens=256") == 2
     assert "tokens, and this run reads" in capsys.readouterr().err
     assert not Path("answers.jsonl").exists()
 
@@ -237,7 +237,8 @@ def test_a_table_that_does_not_fit_is_refused_before_anything_is_written(ask, ca
 @pytest.mark.parametrize("to", ["answers.jsonl", "answers.csv"])
 def test_a_question_that_is_too_long_leaves_the_others_their_answers(to, ask, monkeypatch, capsys):
     monkeypatch.setattr(question_file, "_BATCH", 2)
-    assert ask("questions=asked.txt", f"to={to}") == 0
+    words = ("questions=asked.txt", f"to={to}", "max_tokens=256")
+    assert ask(*words) == 0
     alone = [(one["question"], one["answer"]) for one in records(to)]
     asked = [ASKED[0], "town " * 400 + "?", *ASKED[1:]]
     Path("asked.txt").write_text("\n".join(asked))
@@ -248,7 +249,7 @@ def test_a_question_that_is_too_long_leaves_the_others_their_answers(to, ask, mo
         if "2" in before:
             lines = Path(to).read_bytes().splitlines(keepends=True)
             Path(to).write_bytes(b"".join(lines[: len(lines) - 2]))
-        assert ask("questions=asked.txt", f"to={to}") == 0
+        assert ask(*words) == 0
         shown = capsys.readouterr()
         assert shown.out == f"{to}: 4 answers{before}, 1 of them empty\n"
         assert f"warning: 1 without an answer, see unanswered in {to}; {reason}" in shown.err
@@ -267,7 +268,7 @@ def records(to):
 
 def test_a_withheld_answer_and_none_stand_in_one_file(ask):
     Path("asked.txt").write_text(f"{ASKED[0]}\nHow many {'towns ' * 400}?\n")
-    assert ask("questions=asked.txt", "threshold=0.99") == 0
+    assert ask("questions=asked.txt", "threshold=0.99", "max_tokens=256") == 0
     withheld, unanswered = written()
     assert "best_guess" in withheld
     assert "best_guess" not in unanswered
@@ -277,9 +278,9 @@ def test_a_withheld_answer_and_none_stand_in_one_file(ask):
 def test_a_file_of_one_question_that_is_too_long_is_refused_as_a_single_one(ask, capsys):
     question = "town " * 300 + "?"
     Path("asked.txt").write_text(question)
-    assert ask("questions=asked.txt") == 2
+    assert ask("questions=asked.txt", "max_tokens=256") == 2
     error = capsys.readouterr().err
-    assert ask(f"question={question}") == 2
+    assert ask(f"question={question}", "max_tokens=256") == 2
     assert capsys.readouterr().err == error
     tokens = re.match(r"error: the question 'town .* has (\d+) tokens, table 'towns.csv' at least (\d+),", error)
     assert int(tokens.group(1)) > 300

@@ -76,7 +76,7 @@ def small(exports: Callable[[str], tuple[Path, Path]], tmp_path_factory: pytest.
 
 
 def opened(folder: Path, max_tokens: int | None = None) -> Answerer:
-    return Answerer(RunFolder(folder), load_run_config(folder, max_tokens), HARDWARE)
+    return Answerer(RunFolder(folder), load_run_config(folder), HARDWARE, max_tokens)
 
 
 def logits_of(answerer: Answerer, examples: tuple[Example, ...]) -> tuple[Batch, list[Tensor]]:

@@ -1,0 +1,252 @@
+"""Ask the released model questions on made tables of 30 to 1,000 rows and write the score: `make large-tables`.
+
+The tables are drawn with a fixed seed; the right answers follow from their values. Each question is asked twice: with
+the 512 tokens of the model's training, for which columns of larger tables are left out, and with the whole table, as
+`mate predict` reads it. The questions were written before any model was asked them.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from scipy.stats import binomtest
+from tabulate import tabulate
+
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.notebook import LoadedRun, load_run
+from mate_cli.system.distribution import released_model
+from mate_cli.system.processor import processor_name
+
+FILE = Path(__file__).parents[1] / "results" / "large-tables" / "README.md"
+ROWS = (30, 100, 300, 1000)
+TABLES = 3  # of each kind and number of rows
+TRAINED = 512
+
+FIRST = [
+    "Ann",
+    "Bob",
+    "Cid",
+    "Dora",
+    "Eve",
+    "Fay",
+    "Gil",
+    "Hans",
+    "Ida",
+    "Jan",
+    "Kim",
+    "Lea",
+    "Max",
+    "Nora",
+    "Olaf",
+    "Pia",
+]
+LAST = [
+    "Adler",
+    "Brandt",
+    "Conti",
+    "Duval",
+    "Ekman",
+    "Ferri",
+    "Girma",
+    "Horn",
+    "Ito",
+    "Jensen",
+    "Koros",
+    "Lind",
+    "Moreau",
+    "Novak",
+    "Ortiz",
+    "Perl",
+]
+
+
+class Asked(NamedTuple):
+    """A question of a kind with its right answer."""
+
+    kind: str
+    question: str
+    answer: str
+
+
+class Subject(NamedTuple):
+    """
+    Attributes:
+        draw: makes a table of so many rows.
+        key: column that names a row; words: how questions name a row with that key, and each column they ask for.
+        number: column of distinct numbers; most, least: questions for their ends.
+        group: column of repeated values; rare: a value of few rows; count: the question for their number.
+    """
+
+    draw: Callable[[random.Random, int], dict[str, list[str]]]
+    key: str
+    words: dict[str, str]
+    number: str
+    most: str
+    least: str
+    group: str
+    rare: str
+    count: str
+
+
+def orders(r: random.Random, rows: int) -> dict[str, list[str]]:
+    prices = r.sample(range(1000, 100_000), rows)
+    return {
+        "order": [f"A{number}" for number in range(1000, 1000 + rows)],
+        "customer": [f"{r.choice(FIRST)} {r.choice(LAST)}" for _ in range(rows)],
+        "country": _with_rare(r, rows, ["France", "Spain", "Italy", "Peru", "Japan"], "Kenya"),
+        "product": [r.choice(["lamp", "chair", "desk", "shelf", "sofa"]) for _ in range(rows)],
+        "quantity": [str(r.randint(1, 40)) for _ in range(rows)],
+        "price": [f"${price / 100:.2f}" for price in prices],
+    }
+
+
+def staff(r: random.Random, rows: int) -> dict[str, list[str]]:
+    names = r.sample([f"{first} {middle}. {last}" for first in FIRST for last in LAST for middle in "ABCDE"], rows)
+    return {
+        "name": names,
+        "role": [r.choice(["engineer", "designer", "accountant", "nurse", "driver"]) for _ in range(rows)],
+        "office": _with_rare(r, rows, ["Graz", "Bonn", "Turin", "Malmo"], "Nice"),
+        "phone": [str(r.randint(1000, 9999)) for _ in range(rows)],
+        "salary": [str(salary) for salary in r.sample(range(21_000, 99_000), rows)],
+        "since": [str(r.randint(1985, 2024)) for _ in range(rows)],
+    }
+
+
+def stations(r: random.Random, rows: int) -> dict[str, list[str]]:
+    heads, tails = (
+        ["Ash", "Birch", "Cold", "Deer", "Elm", "Fern", "Gold", "Hare", "Iron", "Kings"],
+        ["brook", "dale", "field", "gate", "ham", "ley", "mere"],
+    )
+    names = [f"{head}{tail} {part}" for head in heads for tail in tails for part in [*"NESW", *map(str, range(1, 12))]]
+    return {
+        "station": r.sample(names, rows),
+        "line": [r.choice(["red", "blue", "green", "yellow"]) for _ in range(rows)],
+        "operator": _with_rare(r, rows, ["Metro", "Tram", "Regio"], "Ferry"),
+        "opened": [str(r.randint(1890, 2020)) for _ in range(rows)],
+        "platforms": [str(r.randint(1, 12)) for _ in range(rows)],
+        "passengers": [f"{number:,}" for number in r.sample(range(200, 90_000), rows)],
+    }
+
+
+SUBJECTS = (
+    Subject(
+        orders,
+        "order",
+        {
+            "customer": "Who is the customer of order {}?",
+            "price": "What is the price of order {}?",
+            "product": "Which product was bought in order {}?",
+        },
+        "price",
+        "Which order has the highest price?",
+        "Which order has the lowest price?",
+        "country",
+        "Kenya",
+        "How many orders are from Kenya?",
+    ),
+    Subject(
+        staff,
+        "name",
+        {
+            "office": "In which office does {} work?",
+            "phone": "What is the phone number of {}?",
+            "salary": "How much does {} earn?",
+        },
+        "salary",
+        "Who has the highest salary?",
+        "Who has the lowest salary?",
+        "office",
+        "Nice",
+        "How many people work in Nice?",
+    ),
+    Subject(
+        stations,
+        "station",
+        {
+            "opened": "In which year was {} opened?",
+            "platforms": "How many platforms does {} have?",
+            "line": "On which line is {}?",
+        },
+        "passengers",
+        "Which station has the most passengers?",
+        "Which station has the fewest passengers?",
+        "operator",
+        "Ferry",
+        "How many stations does Ferry operate?",
+    ),
+)
+
+
+def _with_rare(r: random.Random, rows: int, common: Sequence[str], rare: str) -> list[str]:
+    """Draw values, of which two to five are ``rare``."""
+    values = [r.choice(common) for _ in range(rows)]
+    for row in r.sample(range(rows), r.randint(2, 5)):
+        values[row] = rare
+    return values
+
+
+def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterator[Asked]:
+    """Yield a look-up for each of three columns, both ends of the numbers, and a count."""
+    for column, words in subject.words.items():
+        row = frame.iloc[r.randrange(len(frame))]
+        yield Asked("look-up", words.format(row[subject.key]), row[column])
+    numbers = frame[subject.number].str.replace(r"[$,]", "", regex=True).astype(float)
+    yield Asked("superlative", subject.most, frame[subject.key][numbers.idxmax()])
+    yield Asked("superlative", subject.least, frame[subject.key][numbers.idxmin()])
+    yield Asked("count of 2 to 5", subject.count, str((frame[subject.group] == subject.rare).sum()))
+
+
+def main() -> None:
+    hardware = HardwareConfig(name="cpu", accelerator="cpu", precision="32", micro_batch=1)
+    models = {"512 tokens": load_run(max_tokens=TRAINED, hardware=hardware), "whole": load_run(hardware=hardware)}
+    scores, times = {}, []
+    for rows in ROWS:
+        seconds = []
+        for subject in SUBJECTS:
+            for number in range(TABLES):
+                r = random.Random(f"{subject.key} {rows} {number}")
+                frame = pd.DataFrame(subject.draw(r, rows))
+                for asked in questions(subject, frame, r):
+                    for name, run in models.items():
+                        start = time.perf_counter()
+                        is_right = answers(run, asked, frame)
+                        if name == "whole":
+                            seconds.append(time.perf_counter() - start)
+                        scores.setdefault((asked.kind, name), {}).setdefault(rows, []).append(is_right)
+        times.append(f"{rows:,} rows {sum(seconds) / len(seconds):.1f} s")
+    FILE.parent.mkdir(exist_ok=True)
+    FILE.write_text(report(scores, times), encoding="utf-8")
+
+
+def answers(run: LoadedRun, asked: Asked, frame: pd.DataFrame) -> bool:
+    """Return whether the model's answer is the right one."""
+    return run.answer(asked.question, frame)["answer"] == [asked.answer]
+
+
+def report(scores: dict[tuple[str, str], dict[int, list[bool]]], times: Sequence[str]) -> str:
+    """Return the scores as Markdown: the right answers of each kind, reading and number of rows."""
+    table = [
+        (kind, name, *(_share(by_rows[rows]) for rows in ROWS)) for (kind, name), by_rows in sorted(scores.items())
+    ]
+    return (
+        f"# {released_model()} on large tables\n\n"
+        f"Written by `make large-tables`: questions on {len(SUBJECTS) * TABLES} made tables of each size, six columns, "
+        "with the 512 tokens of the\nmodel's training, for which columns of larger tables are left out, and with the "
+        "whole table, as `mate predict` reads it.\nRight answers in per cent, with Wilson's interval of 95%.\n\n"
+        + tabulate(table, ("kind", "read", *(f"{rows:,} rows" for rows in ROWS)), tablefmt="github")
+        + f"\n\nMean time of a question on the whole table, in 32 bits on {processor_name()}: {', '.join(times)}.\n"
+    )
+
+
+def _share(right: Sequence[bool]) -> str:
+    interval = binomtest(sum(right), len(right)).proportion_ci(method="wilson")
+    return f"{100 * sum(right) / len(right):.0f} ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
+
+
+if __name__ == "__main__":
+    main()
