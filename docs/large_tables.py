@@ -239,10 +239,10 @@ def report(scores: dict[tuple[str, str], dict[int, list[bool]]], times: Sequence
     ]
     return (
         f"# {released_model()} on large tables\n\n"
-        f"Written by `make large-tables`: {len(SUBJECTS) * TABLES} made tables of each size, six columns. Each question "
-        "is asked with the 512 tokens of\nthe model's training, for which columns of larger tables are left out (of 1,000 "
-        "rows not even one column fits), and with\nthe whole table, as `mate predict` reads it. Right answers in per cent, "
-        "with Wilson's interval of 95%.\n\n"
+        f"Written by `make large-tables`: {len(SUBJECTS) * TABLES} made tables of each size, six columns. Each "
+        "question is asked with the 512 tokens of\nthe model's training, for which columns of larger tables are left "
+        "out (of 1,000 rows not even one column fits), and with\nthe whole table, as `mate predict` reads it. Right "
+        "answers in per cent, with Wilson's interval of 95%.\n\n"
         + tabulate(table, ("kind", "read", *(f"{rows:,} rows" for rows in ROWS)), tablefmt="github")
         + f"\n\nMean time of a question on the whole table, in 32 bits on {processor_name()}: {', '.join(times)}.\n"
     )
