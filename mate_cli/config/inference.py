@@ -29,6 +29,9 @@ PREDICTING = (("run",), ("selector", "reader"))
 ASKED = (("table",), ("tables",))
 ASKING = (("question",), ("questions",), ("statement",))
 
+MOST_TOKENS = 16_384
+"""Most tokens of a user's table that are read where ``max_tokens`` is null: about 1,000 rows of six columns."""
+
 
 @dataclass
 class EvaluateConfig:
@@ -203,7 +206,8 @@ class PredictConfig:
     )
     max_tokens: int | None = key(
         None,
-        "run, selector: tokens of an input, longer cells are cut; null: as many as its table needs, up to 16,384",
+        "run, selector: tokens of an input, longer cells are cut; null: as many as its table needs, up to "
+        f"{MOST_TOKENS:,}",
         low=LEAST_TOKENS,
     )
     before: list[str] | None = key(
@@ -265,7 +269,7 @@ class AskConfig:
     header_row: int | None = _header_row()
     max_tokens: int | None = key(
         None,
-        "tokens of an input, longer cells are cut; null: as many as its table needs, up to 16,384",
+        f"tokens of an input, longer cells are cut; null: as many as its table needs, up to {MOST_TOKENS:,}",
         low=LEAST_TOKENS,
     )
     hardware: HardwareConfig = field(default_factory=HardwareConfig)

@@ -12,6 +12,7 @@ import torch
 
 from mate_cli.attention import FixedShape, widest_shape
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.inference import MOST_TOKENS
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Batch
@@ -133,10 +134,6 @@ def _open_model(folder: RunFolder, config: TrainConfig) -> MatePreTrainedModel:
     if folder.weights_file.name == GRAPH:
         return load_onnx(folder.weights_file, model_class, config.model.heads, active_schedule(config).max_tokens)
     return load_model(folder.best_model, model_class, config.model.heads)
-
-
-MOST_TOKENS = 16_384
-"""Most tokens of a user's table that are read unless ``max_tokens`` says so: those of the paper's longest inputs."""
 
 
 class Answerer(Predictor):
