@@ -163,7 +163,7 @@ def test_attention_that_cannot_be_looked_at_is_said(session):
 
 
 def test_a_graph_shows_no_attention(session):
-    session.answerer.model = OnnxModel(session.answerer.model.config, None)
+    session.answerer.model = OnnxModel(session.answerer.model.config, None, 512)
     with pytest.raises(UserError, match="this model is a graph, which shows no attention; ask the run"):
         session.attention()
 

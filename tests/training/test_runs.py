@@ -218,7 +218,7 @@ def test_a_batch_that_leaves_a_remainder(mate, capsys):
         ("a,b\n1,2\n3\n", "line 3"),
         ("a,b\n", "no rows"),
         ("a,b\n" + "1,2\n" * 100_000, "rows"),
-        ("\n".join([",".join("a" * 1000)] * 2), "ask about fewer rows or columns"),
+        ("\n".join([",".join("a" * 1000)] * 20), "ask about fewer rows or columns"),
     ],
 )
 def test_bad_tables(mate, trained, tmp_path, capsys, content, expected):
