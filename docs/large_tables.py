@@ -119,10 +119,8 @@ def staff(r: random.Random, rows: int) -> dict[str, list[str]]:
 
 
 def stations(r: random.Random, rows: int) -> dict[str, list[str]]:
-    heads, tails = (
-        ["Ash", "Birch", "Cold", "Deer", "Elm", "Fern", "Gold", "Hare", "Iron", "Kings"],
-        ["brook", "dale", "field", "gate", "ham", "ley", "mere"],
-    )
+    heads = ["Ash", "Birch", "Cold", "Deer", "Elm", "Fern", "Gold", "Hare", "Iron", "Kings"]
+    tails = ["brook", "dale", "field", "gate", "ham", "ley", "mere"]
     names = [f"{head}{tail} {part}" for head in heads for tail in tails for part in [*"NESW", *map(str, range(1, 12))]]
     return {
         "station": r.sample(names, rows),
@@ -191,6 +189,16 @@ def _with_rare(r: random.Random, rows: int, common: Sequence[str], rare: str) ->
     return values
 
 
+def drawn(rows: int) -> Iterator[tuple[pd.DataFrame, Asked]]:
+    """Yield the tables of that many rows, each with every question on it."""
+    for subject in SUBJECTS:
+        for number in range(TABLES):
+            r = random.Random(f"{subject.key} {rows} {number}")
+            frame = pd.DataFrame(subject.draw(r, rows))
+            for asked in questions(subject, frame, r):
+                yield frame, asked
+
+
 def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterator[Asked]:
     """Yield a look-up for each of three columns, both ends of the numbers, and a count."""
     for column, words in subject.words.items():
@@ -204,21 +212,20 @@ def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterat
 
 def main() -> None:
     hardware = HardwareConfig(name="cpu", accelerator="cpu", precision="32", micro_batch=1)
-    models = {"512 tokens": load_run(max_tokens=TRAINED, hardware=hardware), "whole": load_run(hardware=hardware)}
+    models = {
+        f"{TRAINED} tokens": load_run(max_tokens=TRAINED, hardware=hardware),
+        "whole": load_run(hardware=hardware),
+    }
     scores, times = {}, []
     for rows in ROWS:
         seconds = []
-        for subject in SUBJECTS:
-            for number in range(TABLES):
-                r = random.Random(f"{subject.key} {rows} {number}")
-                frame = pd.DataFrame(subject.draw(r, rows))
-                for asked in questions(subject, frame, r):
-                    for name, run in models.items():
-                        start = time.perf_counter()
-                        is_right = answers(run, asked, frame)
-                        if name == "whole":
-                            seconds.append(time.perf_counter() - start)
-                        scores.setdefault((asked.kind, name), {}).setdefault(rows, []).append(is_right)
+        for frame, asked in drawn(rows):
+            for name, run in models.items():
+                start = time.perf_counter()
+                is_right = answers(run, asked, frame)
+                if name == "whole":
+                    seconds.append(time.perf_counter() - start)
+                scores.setdefault((asked.kind, name), {}).setdefault(rows, []).append(is_right)
         times.append(f"{rows:,} rows {sum(seconds) / len(seconds):.1f} s")
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(report(scores, times), encoding="utf-8")

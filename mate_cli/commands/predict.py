@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import Progress
 
-from mate_cli.config.inference import PredictConfig
+from mate_cli.config.inference import ANSWERS_FILE, PredictConfig
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.system.distribution import QUESTIONS, STATEMENTS, released_model
 from mate_cli.system.errors import Mistakes, UserError
@@ -24,9 +24,6 @@ from mate_cli.tables.user_table import open_table
 
 if TYPE_CHECKING:
     from mate_cli.inference.stages import Pipeline, Stage
-
-ANSWERS_FILE = "answers.jsonl"
-"""Where the answers to a file of questions go unless ``to`` names another file."""
 
 
 def run(config: PredictConfig) -> None:
@@ -72,7 +69,8 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     given = CsvFormat.named(config.encoding, config.separator, config.header_row)
     with mistakes.collected():
         if config.tables is not None:
-            tables = _open_folder(config, config.tables, given)
+            own_files = (config.questions, config.passages, config.to or ANSWERS_FILE)
+            tables = _open_folder(config.tables, given, [file for file in own_files if file is not None])
         else:
             tables, remark = open_table(config.table or "", given)
     with mistakes.collected():
@@ -95,12 +93,11 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     return AskedTables(table, passages), model, [*remarks, *warnings]
 
 
-def _open_folder(config: PredictConfig, path: str, given: CsvFormat) -> TableFolder:
+def _open_folder(path: str, given: CsvFormat, skipped: list[str]) -> TableFolder:
     console = Console(stderr=True)
-    besides = [file for file in (config.questions, config.passages, config.to or ANSWERS_FILE) if file is not None]
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("tables", total=None)
-        return TableFolder(path, given, besides, lambda done, total: progress.update(task, completed=done, total=total))
+        return TableFolder(path, given, skipped, lambda done, total: progress.update(task, completed=done, total=total))
 
 
 def _left_out(folder: TableFolder) -> list[str]:

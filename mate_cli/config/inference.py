@@ -20,6 +20,9 @@ SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
 ANSWERS = (".jsonl", ".csv", ".tsv")
 """What the name of a file of answers ends in; without an ending it is JSON lines."""
 
+ANSWERS_FILE = "answers.jsonl"
+"""Where the answers to a file of questions go unless ``to`` names another file."""
+
 
 # What is scored, and what answers: the keys of one line belong together, those of two exclude each other.
 EVALUATED = (("run",), ("selector", "reader"), ("predictions", "reference"))
@@ -200,7 +203,7 @@ class PredictConfig:
     to: str | None = key(
         None,
         "questions: file for the answers, a table (.csv, .tsv) or one JSON record a line (.jsonl); goes on with it; "
-        "null: answers.jsonl",
+        f"null: {ANSWERS_FILE}",
         text=True,
         writes="file",
     )

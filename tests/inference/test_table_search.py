@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -167,22 +168,15 @@ def test_a_file_of_questions_on_a_folder_goes_on(ask, folder, capsys):
 
 def test_questions_and_answers_inside_the_folder_are_not_asked(ask, folder):
     """The nearest table by words would be the file of the question itself, or that of its answer."""
-    names = ["towns.csv", "deep/peaks.csv"]
-    for questions, to in (("asked.csv", "answers.csv"), ("asked.txt", "answers.jsonl"), ("asked.jsonl", "answers.tsv")):
-        lines = ["Who is the mayor of Birch?", "How high is the peak Eiger?"]
-        if questions == "asked.csv":
-            lines = ["question", *lines]
-        if questions == "asked.jsonl":
-            lines = [json.dumps({"question": line}) for line in lines]
+    asked = ["Who is the mayor of Birch?", "How high is the peak Eiger?"]
+    lines = [json.dumps({"question": question}) for question in asked]
+    files = {"asked.csv": ["question", *asked], "asked.txt": asked, "asked.jsonl": lines}
+    for (questions, lines), to in zip(files.items(), ("answers.csv", "answers.jsonl", "answers.tsv"), strict=True):
         (folder / questions).write_text("\n".join(lines))
         assert ask(f"tables={folder}", f"questions={folder / questions}", f"to={folder / to}") == 0
         (folder / questions).unlink()
-        written = (folder / to).read_text()
-        if to == "answers.jsonl":
-            records = [json.loads(line) for line in written.splitlines()]
-        else:
-            records = list(csv.DictReader(written.splitlines(), delimiter="\t" if to.endswith("tsv") else ","))
-        assert [record["table"] for record in records] == names
+        read = {".csv": pd.read_csv, ".tsv": pd.read_table, ".jsonl": partial(pd.read_json, lines=True)}
+        assert read[Path(to).suffix](folder / to)["table"].tolist() == ["towns.csv", "deep/peaks.csv"]
 
 
 def test_a_file_is_answered_where_a_question_finds_no_table_or_too_large_a_one(ask, folder, by_words, capsys):
