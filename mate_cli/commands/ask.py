@@ -81,6 +81,7 @@ def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
 def _converse(answering: Session, judging: Callable[[], Session], console: Console) -> None:
     """Answer lines; ``judging`` opens what those with a statement go to. Commands are about the last answer."""
     from mate_cli.reporting.answer import answer_line
+    from mate_cli.reporting.progress import reading
     from mate_cli.reporting.session import COMMANDS
 
     with suppress(ImportError):  # not on Windows; with it, the arrow keys bring back earlier questions
@@ -95,7 +96,8 @@ def _converse(answering: Session, judging: Callable[[], Session], console: Conso
             elif line:
                 text = _text(line)
                 session = judging() if line.startswith(_STATES) else answering
-                record = session.ask(text, line.startswith(_FOLLOWS_UP))
+                with reading(session.example.table):
+                    record = session.ask(text, line.startswith(_FOLLOWS_UP))
                 console.print(answer_line(record), markup=False)
                 for warning in record["warnings"]:
                     console.print(f"warning: {warning}", markup=False, style="yellow")

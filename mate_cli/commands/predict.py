@@ -69,8 +69,8 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
     given = CsvFormat.named(config.encoding, config.separator, config.header_row)
     with mistakes.collected():
         if config.tables is not None:
-            own_files = (config.questions, config.passages, config.to or ANSWERS_FILE)
-            tables = _open_folder(config.tables, given, [file for file in own_files if file is not None])
+            own = (config.questions, config.passages, config.to or ANSWERS_FILE, config.paths.runs)
+            tables = _open_folder(config.tables, given, [path for path in own if path is not None])
         else:
             tables, remark = open_table(config.table or "", given)
     with mistakes.collected():
@@ -133,16 +133,20 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
         from mate_cli.inference.stages import Stage
         from mate_cli.kinds.cell_selection import answer_record
         from mate_cli.reporting.answer import read_answer_record
+        from mate_cli.reporting.progress import reading
         from mate_cli.tasks.cell_selection import CellPrediction
 
     if isinstance(model, Stage):
         answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens)
-        record = answerer.record(example, config.before or (), config.top)
+        with reading(example.table):
+            record = answerer.record(example, config.before or (), config.top)
         remarks = [*answerer.remarks, *caveats(model.config, record)]
         return withheld(record, config.threshold) | {"warnings": remarks}
     assert isinstance(model.selector, Stage)
     stage = model.selector
-    ranking = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens).answer(example)
+    answerer = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens)
+    with reading(example.table):
+        ranking = answerer.answer(example)
     assert isinstance(ranking, CellPrediction)
     selection = {example.id: top_cells(ranking, config.top)}
     cells = read_cells(model, [example], selection, config.hardware, Console(file=sys.stderr, soft_wrap=True))

@@ -1,9 +1,10 @@
-"""Progress of downloads: a bar for each file on a terminal, a line elsewhere."""
+"""Progress of downloads and of a question: on a terminal a bar or a spinner, elsewhere a line for each download."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -17,6 +18,7 @@ from rich.progress import (
 )
 
 from mate_cli.tables.download import Advance
+from mate_cli.tables.table import Table
 
 
 @contextmanager
@@ -34,3 +36,8 @@ def downloads(console: Console) -> Iterator[Advance]:
             progress.update(tasks[name], completed=size, total=total)
 
         yield advance
+
+
+def reading(table: Table) -> AbstractContextManager[Any]:
+    """Show on a terminal that a table is read, which takes seconds from hundreds of rows on."""
+    return Console(stderr=True).status(f"reading {table.num_rows:,} rows and {table.num_columns:,} columns")

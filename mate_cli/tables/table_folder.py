@@ -24,7 +24,7 @@ class TableFolder:
 
     Args:
         given: how the CSV files are written; what is None is found for each.
-        skipped: files of the command itself, which hold no table.
+        skipped: files and folders that hold no tables to ask, such as those of the command itself.
         progress: called with the number of files read and that of all.
 
     Attributes:
@@ -102,10 +102,12 @@ class TableFolder:
             self.left_out.append(f"{error.filename}: cannot be read ({error.strerror})")
 
         for folder, inner, files in os.walk(self.folder, onerror=unreadable):
-            inner[:] = [name for name in inner if not name.startswith((".", "~"))]
+            inner[:] = [name for name in inner if self._is_shown(Path(folder, name))]
             paths = (Path(folder, name) for name in files if name.lower().endswith(ENDINGS))
-            shown = (path for path in paths if not path.name.startswith((".", "~")) and path.is_file())
-            yield from (path for path in shown if path.resolve() not in self._skipped)
+            yield from (path for path in paths if self._is_shown(path) and path.is_file())
+
+    def _is_shown(self, path: Path) -> bool:
+        return not path.name.startswith((".", "~")) and path.resolve() not in self._skipped
 
     def _leave_out(self, error: UserError) -> None:
         self.left_out.append(str(error).removeprefix("table="))

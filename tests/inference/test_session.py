@@ -57,6 +57,15 @@ def test_answers_are_those_of_predict(ask, mate, trained, capsys):
         assert answer in capsys.readouterr().out
 
 
+def test_a_terminal_shows_that_the_table_is_read(ask, mate, trained, capsys, monkeypatch):
+    predict = ("predict", f"run={trained}", "table=towns.csv", "hardware=cpu", f"question={WHO}")
+    assert mate(*predict) == 0
+    assert "reading" not in capsys.readouterr().err
+    monkeypatch.setenv("FORCE_COLOR", "1")  # which rich takes for a terminal
+    assert mate(*predict) == 0
+    assert "reading 3 rows and 3 columns" in capsys.readouterr().err
+
+
 def test_a_follow_up_is_asked_with_the_questions_before_it(ask, mate, conversing, capsys):
     printed = ask(conversing, WHO, "+and how many people live there?", "+ and where?").splitlines()
     words = (f"run={conversing}", "table=towns.csv", "hardware=cpu", "hardware.precision='32'", "output=json")

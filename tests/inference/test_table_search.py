@@ -179,6 +179,14 @@ def test_questions_and_answers_inside_the_folder_are_not_asked(ask, folder):
         assert read[Path(to).suffix](folder / to)["table"].tolist() == ["towns.csv", "deep/peaks.csv"]
 
 
+def test_tables_of_runs_inside_the_folder_are_not_asked(ask, folder, capsys):
+    (folder / "runs" / "sqa" / "first").mkdir(parents=True)
+    (folder / "runs" / "sqa" / "first" / "metrics.csv").write_text("mayor,of,Birch\n1,2,3\n")
+    for runs, table in (("elsewhere", "runs/sqa/first/metrics.csv"), (folder / "runs", "towns.csv")):
+        assert ask(f"tables={folder}", "question=Who is the mayor of Birch?", "output=json", f"paths.runs={runs}") == 0
+        assert json.loads(capsys.readouterr().out)["table"] == table
+
+
 def test_a_file_is_answered_where_a_question_finds_no_table_or_too_large_a_one(ask, folder, by_words, capsys):
     (folder / "long.csv").write_text("quux\n" + "1\n" * 400)
     asked = ["Who is the mayor of Birch?", "zzzz?", "How many quux?", "How high is the peak Eiger?"]

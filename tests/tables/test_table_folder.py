@@ -96,6 +96,11 @@ def test_files_of_questions_and_answers_are_no_tables(folder: Path) -> None:
     assert tables.left_out == [f"{folder}/{name}: it holds questions, not a table" for name in names]
 
 
+def test_skipped_folders_are_not_looked_into(folder: Path) -> None:
+    assert TableFolder(folder, skipped=[folder / "deep"]).names == ["birds.parquet", *NAMES[3:]]
+    assert TableFolder(folder / "deep", skipped=[folder / "deep"]).names == ["down/PEAKS.JSON", "lakes.tsv"]
+
+
 def test_a_folder_without_a_table(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no tables in this folder; the names of tables end in"):
         TableFolder(tmp_path)
