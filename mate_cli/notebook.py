@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mate_cli.config.catalogue import typed_options
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.inference import ROWS
 from mate_cli.config.rules import unknown_name
 from mate_cli.config.task import LEAST_TOKENS
 from mate_cli.config.train import TrainConfig
@@ -156,6 +157,7 @@ def load_run(
     max_tokens: int | None = None,
     hardware: HardwareConfig | str | None = None,
     statements: bool = False,
+    rows: str = ROWS[0],
 ) -> LoadedRun:
     """A run folder, or a folder that ``mate export`` wrote, with its model; None: the released model, if installed.
 
@@ -163,6 +165,8 @@ def load_run(
         statements: of the released model the part that judges statements, not the one that answers questions.
         max_tokens: of an input; None: as many as its table needs, up to 16,384.
         hardware: an option by its name, such as "cpu", or what it says; None: the fastest device here.
+        rows: "named": of a table beyond the tokens of the training only the rows that the question names, if it names
+            some and compares them with no others; "all": every row.
 
     Raises:
         UserError: it is neither, its model is missing or broken, or an argument is wrong.
@@ -171,13 +175,15 @@ def load_run(
         raise UserError(f"statements=True chooses a part of the released model; leave it out for {path}")
     if max_tokens is not None and (not isinstance(max_tokens, Integral) or max_tokens < LEAST_TOKENS):
         raise UserError(f"max_tokens={max_tokens!r}: must be a whole number, at least {LEAST_TOKENS}")
+    if rows not in ROWS:
+        raise UserError(unknown_name("rows", rows, ROWS))
     device = _device(hardware)
     released = STATEMENTS if statements else QUESTIONS
     folder = RunFolder(package_folder(RELEASED, released) if path is None else Path(path).expanduser())
     config = load_run_config(folder.path)
     if not folder.weights_file.is_file():
         raise UserError(f"{folder.path} has no model yet; train it to the end with resume=true")
-    return LoadedRun(folder, config, Answerer(folder, config, device, max_tokens))
+    return LoadedRun(folder, config, Answerer(folder, config, device, max_tokens, rows))
 
 
 def _device(hardware: Any) -> HardwareConfig:

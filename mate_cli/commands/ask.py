@@ -74,7 +74,7 @@ def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
         from mate_cli.inference.predictor import Answerer
         from mate_cli.inference.session import Session
 
-    answerer = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens)
+    answerer = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens, config.rows)
     return Session(answerer, stage.config, table, config.top, config.threshold)
 
 

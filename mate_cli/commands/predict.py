@@ -137,7 +137,7 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
         from mate_cli.tasks.cell_selection import CellPrediction
 
     if isinstance(model, Stage):
-        answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens)
+        answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens, config.rows)
         with reading(example.table):
             record = answerer.record(example, config.before or (), config.top)
         remarks = [*answerer.remarks, *caveats(model.config, record)]
@@ -167,7 +167,7 @@ def _answer_file(
         from mate_cli.inference.stages import Stage
 
     assert isinstance(model, Stage)
-    answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens)
+    answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens, config.rows)
     facts = {"model": released_model()} if config.run is None else {"run": config.run}
     file = QuestionFile(answerer, model.config, asked, facts, config.top, config.threshold)
     console = Console(stderr=True, soft_wrap=True)

@@ -35,6 +35,9 @@ ASKING = (("question",), ("questions",), ("statement",))
 MOST_TOKENS = 16_384
 """Most tokens of a user's table that are read where ``max_tokens`` is null: about 1,000 rows of six columns."""
 
+ROWS = ("named", "all")
+"""Which rows of a large table are read."""
+
 
 @dataclass
 class EvaluateConfig:
@@ -139,6 +142,18 @@ def _header_row() -> Any:
     return key(None, "CSV: row of the header, from 1, blank rows included; 0: there is none; null: found", low=0)
 
 
+def _max_tokens(of: str = "") -> Any:
+    text = f"{of}tokens of an input, longer cells are cut; null: as many as its table needs, up to {MOST_TOKENS:,}"
+    return key(None, text, low=LEAST_TOKENS)
+
+
+def _rows(of: str = "") -> Any:
+    text = (
+        "of a table beyond the tokens of the training: the rows that the question names, if it names some and compares "
+    )
+    return key(ROWS[0], f"{of}{text}them with no others; or all rows", choices=ROWS)
+
+
 def _csv_problems(config: PredictConfig | AskConfig) -> list[str]:
     """The encoding must be one that Python knows, the separator one character."""
     problems = []
@@ -207,12 +222,8 @@ class PredictConfig:
         text=True,
         writes="file",
     )
-    max_tokens: int | None = key(
-        None,
-        "run, selector: tokens of an input, longer cells are cut; null: as many as its table needs, up to "
-        f"{MOST_TOKENS:,}",
-        low=LEAST_TOKENS,
-    )
+    max_tokens: int | None = _max_tokens("run, selector: ")
+    rows: str = _rows("run: ")
     before: list[str] | None = key(
         None, "the questions before it in the conversation, first to last; run: of task=sqa or queries"
     )
@@ -233,6 +244,7 @@ class PredictConfig:
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
         alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
+        alone += ["rows belongs to run"] if self.selector is not None and self.rows != ROWS[0] else []
         before = ["before belongs to run"] if self.selector is not None and self.before else []
         many = "questions" if self.questions else None
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []
@@ -270,11 +282,8 @@ class AskConfig:
     encoding: str | None = _encoding()
     separator: str | None = _separator()
     header_row: int | None = _header_row()
-    max_tokens: int | None = key(
-        None,
-        f"tokens of an input, longer cells are cut; null: as many as its table needs, up to {MOST_TOKENS:,}",
-        low=LEAST_TOKENS,
-    )
+    max_tokens: int | None = _max_tokens()
+    rows: str = _rows()
     hardware: HardwareConfig = field(default_factory=HardwareConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
     top: int = key(5, "how many cells to name where the answer is one of them", low=1)

@@ -12,7 +12,7 @@ import torch
 
 from mate_cli.attention import FixedShape, widest_shape
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.inference import MOST_TOKENS
+from mate_cli.config.inference import MOST_TOKENS, ROWS
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Batch
@@ -23,6 +23,7 @@ from mate_cli.inference.asked_tables import check_question
 from mate_cli.inference.calibration import calibration_of
 from mate_cli.inference.caveats import unanswered, unfinished
 from mate_cli.inference.onnx_model import OnnxModel, load_onnx
+from mate_cli.inference.reading import Reading, names_rows, readings
 from mate_cli.kinds.registry import kind_of, task_of
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.models.weights import load_model
@@ -108,7 +109,7 @@ class Predictor:
         return tuple(dict.fromkeys([*shapes, widest_shape(documents, max_tokens)]))
 
 
-def _reading(trained: TrainConfig, max_tokens: int | None) -> TrainConfig:
+def _with_tokens(trained: TrainConfig, max_tokens: int | None) -> TrainConfig:
     """Return the configuration with inputs of at most ``max_tokens``; None: as in training."""
     if max_tokens is None:
         return trained
@@ -142,6 +143,8 @@ class Answerer(Predictor):
     Args:
         max_tokens: of an input; None: as many as a table needs, up to ``MOST_TOKENS`` where the model can read so many,
             though the inputs of its training were shorter.
+        rows: "named": of a table that needs more tokens than the inputs of the training, only the rows that a question
+            names, if it names some and needs no others (``named_rows``); "all": every row.
 
     Attributes:
         calibration: of its probabilities, if the run has one.
@@ -152,9 +155,17 @@ class Answerer(Predictor):
     """
 
     def __init__(
-        self, folder: RunFolder, trained: TrainConfig, hardware: HardwareConfig, max_tokens: int | None = None
+        self,
+        folder: RunFolder,
+        trained: TrainConfig,
+        hardware: HardwareConfig,
+        max_tokens: int | None = None,
+        rows: str = ROWS[0],
     ) -> None:
-        super().__init__(folder, _reading(trained, max_tokens), hardware, fixed_shapes=False)
+        super().__init__(folder, _with_tokens(trained, max_tokens), hardware, fixed_shapes=False)
+        self.rows = rows
+        is_narrowed = rows == "named" and trained.task.traits.asked == "question"
+        self._whole_up_to = active_schedule(trained).max_tokens if is_narrowed else None
         if max_tokens is None:
             longest = max(self.options.max_tokens, min(MOST_TOKENS, self._limit))
             self.options = replace(self.options, max_tokens=longest)
@@ -164,24 +175,32 @@ class Answerer(Predictor):
         self.remarks = [*unfinished(folder), *remarks]
 
     def answer(self, example: Example) -> Prediction:
-        """Predict one example.
-
-        Raises:
-            UserError: as ``fitted``.
-        """
-        return self._predicted(example, self.fitted(example))
-
-    def fitted(self, example: Example) -> Encoded:
-        """Encode one example.
+        """Predict one example, from all rows.
 
         Raises:
             UserError: the question is no text, or does not fit with the table, even with one word in each cell.
         """
-        check_question(example.question)
-        (encoded,) = encode([example], self.tokenizer, self.options)
-        if reason := self._refusal(example, encoded):
-            raise UserError(reason)
-        return encoded
+        return self._predicted(self._fitting(example, None))
+
+    def read(self, example: Example) -> Reading:
+        """Choose the rows to read for an example and encode them.
+
+        Raises:
+            UserError: as ``answer``.
+        """
+        return self._fitting(example, self._whole_up_to)
+
+    def check_some_fit(self, examples: Sequence[Example]) -> None:
+        """Check that not every one of several questions on a table is refused.
+
+        Raises:
+            UserError: even the shortest does not fit, and none names rows to read alone.
+        """
+        try:
+            self.read(min(examples, key=lambda example: len(example.question)))
+        except UserError:
+            if self._whole_up_to is None or not any(map(names_rows, examples)):
+                raise
 
     @property
     def _limit(self) -> int:
@@ -195,21 +214,31 @@ class Answerer(Predictor):
             limits.append(self.options.max_positions)
         return min(limits)
 
-    def _predicted(self, example: Example, encoded: Encoded) -> Prediction:
-        (prediction,) = self.predict([self.collator([row_of(example, encoded)])])
+    def _encode(self, examples: Sequence[Example]) -> Iterable[Encoded]:
+        return encode(examples, self.tokenizer, self.options)
+
+    def _fitting(self, example: Example, whole_up_to: int | None) -> Reading:
+        check_question(example.question)
+        (reading,) = readings([example], self._encode, whole_up_to)
+        if reason := self._refusal(reading):
+            raise UserError(reason)
+        return reading
+
+    def _predicted(self, reading: Reading) -> Prediction:
+        (prediction,) = self.predict([self.collator([row_of(reading.read, reading.encoded)])])
         return prediction
 
-    def _refusal(self, example: Example, encoded: Encoded) -> str | None:
+    def _refusal(self, reading: Reading) -> str | None:
         """Say that an example does not fit, with a remedy for the longer of question and table; None: it does."""
-        outcome, needed = encoded.outcome, encoded.full_length
+        outcome, needed = reading.encoded.outcome, reading.encoded.full_length
         if not isinstance(outcome, TooLarge):
             return None
         more = f"add max_tokens={needed}, or " if needed <= self._limit else ""
         of_question, of_table = outcome.question_tokens, outcome.needed - outcome.question_tokens
         if of_question > of_table:
             return (
-                f"the question {shown(example.question)} has {of_question} tokens, table {outcome.table_id!r} at least "
-                f"{of_table}, and this run reads {outcome.limit}; {more}ask in fewer words"
+                f"the question {shown(reading.asked.question)} has {of_question} tokens, table {outcome.table_id!r} at "
+                f"least {of_table}, and this run reads {outcome.limit}; {more}ask in fewer words"
             )
         return (
             f"table {outcome.table_id!r} and the question need {needed} tokens, and this run reads "
@@ -230,40 +259,30 @@ class Answerer(Predictor):
             assert self.kind.answering is not None
             cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
-        encoded = self.fitted(example)
-        return self._record(example, encoded, self._predicted(example, encoded), top)
+        reading = self.read(example)
+        return self._record(reading, self._predicted(reading), top)
 
     def records(self, examples: Sequence[Example], top: int) -> list[dict[str, Any]]:
         """As ``record``, of several questions, none of which follows up on another; of one that does not fit, why."""
         asked = [replace(example, id=str(number)) for number, example in enumerate(examples)]
-        pairs = list(zip(asked, encode(asked, self.tokenizer, self.options), strict=True))
-        reasons = [self._refusal(*pair) for pair in pairs]
-        rows = [row_of(*pair) for pair, reason in zip(pairs, reasons, strict=True) if reason is None]
+        read = readings(asked, self._encode, self._whole_up_to)
+        reasons = [self._refusal(reading) for reading in read]
+        rows = [row_of(r.read, r.encoded) for r, reason in zip(read, reasons, strict=True) if reason is None]
         batches = _batches(rows, self.hardware.prediction_batch, self.options.max_tokens)
         predictions = iter(self.predict(map(self.collator, batches)))
         return [
-            self._record(*pair, next(predictions), top)
+            self._record(reading, next(predictions), top)
             if reason is None
-            else unanswered(pair[0].question, pair[0].table.id, reason)
-            for pair, reason in zip(pairs, reasons, strict=True)
+            else unanswered(reading.asked.question, reading.asked.table.id, reason)
+            for reading, reason in zip(read, reasons, strict=True)
         ]
 
-    def _unread(self, example: Example, encoded: Encoded) -> dict[str, str]:
-        if encoded.pruned:
-            part = f"{encoded.pruned} of {len(example.table.header)} columns"
-        elif encoded.full_length > len(encoded.features):
-            part = "the ends of long cells"
-        else:
-            return {}
-        return {
-            "unread": f"{part} did not fit {self.options.max_tokens} tokens and were not read; "
-            "raise max_tokens, or ask about fewer columns or rows"
-        }
-
-    def _record(self, example: Example, encoded: Encoded, prediction: Prediction, top: int) -> dict[str, Any]:
+    def _record(self, reading: Reading, read: Prediction, top: int) -> dict[str, Any]:
         assert self.kind.answering is not None
-        answering = self.kind.answering
-        record = answering.record(example.question, example.table, prediction, top) | self._unread(example, encoded)
+        answering, prediction = self.kind.answering, reading.in_asked(read)
+        record = answering.record(reading.asked.question, reading.asked.table, prediction, top)
+        if unread := reading.unread(self.options.max_tokens):
+            record["unread"] = unread
         if self.calibration is None or answering.confidence is None:
             return record
         (sure,) = self.calibration.probabilities([answering.confidence(prediction)])

@@ -60,6 +60,7 @@ class QuestionFile:
             "threshold": self.threshold,
             "top": self.top,
             "max_tokens": self.answerer.options.max_tokens,
+            "rows": self.answerer.rows,
             "model_hash": content_hash([folder.weights_file, folder.calibration_file])[:12],
         }
 
@@ -69,12 +70,11 @@ class QuestionFile:
         A question that is too long, or finds no table or one that is too large, gets a record that says so.
 
         Raises:
-            UserError: not even the shortest question fits with the table, ``to`` has other records, or cannot be
-                written.
+            UserError: no question fits with the table, ``to`` has other records, or cannot be written.
         """
         self.asked.search(questions)
         if isinstance(self.asked.tables, Table):
-            self.answerer.fitted(self.asked.example(min(questions, key=len)))
+            self.answerer.check_some_fit([self.asked.example(question) for question in questions])
         form = self._form(to)
         try:
             kept = self._kept(questions, to)

@@ -11,7 +11,7 @@ from torch import Tensor
 from mate_cli.attention.plan import DocumentPlan
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator
-from mate_cli.encoding.encode import encode, row_of
+from mate_cli.encoding.encode import row_of
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.onnx_model import OnnxModel
 from mate_cli.inference.predictor import Answerer
@@ -84,9 +84,8 @@ class Session:
             raise UserError(f"this model {reason}")
         if isinstance(self.answerer.model, OnnxModel):
             raise UserError("this model is a graph, which shows no attention; ask the run that it was exported from")
-        (encoded,) = encode([self.example], self.answerer.tokenizer, self.answerer.options)
-        model = self.answerer.model
-        batch = Collator(make_planner(model.config, "eager"))([row_of(self.example, encoded)])
+        reading, model = self.answerer.read(self.example), self.answerer.model
+        batch = Collator(make_planner(model.config, "eager"))([row_of(reading.read, reading.encoded)])
         assert isinstance(batch.plan, DocumentPlan)
         assert isinstance(model.base_model, MateModel)
         sums: list[Tensor] = []
@@ -100,9 +99,9 @@ class Session:
         with torch.no_grad(), observed(attention_layers(model), look):
             model.base_model.encode(**batch.to(model.device).encoder_inputs)
         received = torch.stack(sums).mean(dim=0).cpu().numpy() * ((segment != 0) & (row > 0)).numpy()
-        table = self.example.table
-        shares = received / received.sum()
-        return TableAttention(
-            np.bincount(column, shares, table.num_columns + 1)[1 : table.num_columns + 1],
-            np.bincount(row, shares, table.num_rows + 1)[1 : table.num_rows + 1],
-        )
+        table, shares = self.example.table, received / received.sum()
+        # Row 0 is the header, which got 0 above; the others are those read.
+        of_read = np.bincount(row, shares, reading.read.table.num_rows + 1)[1:]
+        of_rows = np.zeros(table.num_rows)
+        of_rows[list(reading.rows or range(table.num_rows))] = of_read
+        return TableAttention(np.bincount(column, shares, table.num_columns + 1)[1:], of_rows)

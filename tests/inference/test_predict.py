@@ -42,7 +42,7 @@ def answer(mate, capsys, run: Path, table: str, question: str, *words: str) -> d
 def test_the_number_that_a_refusal_names_is_the_least_that_reads_all(mate, trained, capsys):
     rows = [f"person {i},town {i % 17},{20 + i % 50},{i},a note of many words" for i in range(120)]
     Path("large.csv").write_text("\n".join(["name,town,age,score,remark", *rows]))
-    words = (f"run={trained}", "table=large.csv", "question=Who is 31?", "hardware=cpu", "output=json")
+    words = (f"run={trained}", "table=large.csv", "question=Who is 31?", "hardware=cpu", "output=json", "rows=all")
     assert mate("predict", *words, "max_tokens=256") == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

@@ -45,7 +45,8 @@ def test_answers_are_those_of_single_questions(ask, capsys, monkeypatch):
         assert ask(f"question={question}", "output=json") == 0
         single = json.loads(capsys.readouterr().out)
         assert record.pop("run").endswith("first")
-        assert {name: record.pop(name) for name in ("threshold", "top")} == {"threshold": None, "top": 5}
+        settings = {name: record.pop(name) for name in ("threshold", "top", "rows")}
+        assert settings == {"threshold": None, "top": 5, "rows": "named"}
         assert record.pop("max_tokens") > 0
         assert [len(record.pop(name)) for name in ("model_hash", "table_hash")] == [12, 12]
         for cells in (record, single):
@@ -84,9 +85,9 @@ def test_answers_made_with_other_settings_are_refused(ask, trained, tmp_path, ca
         words = ("questions=asked.txt", f"run={run}", f"to={to}")
         assert ask(*words) == 0
         before = Path(to).read_bytes()
-        for word, name in (("threshold=0.7", "threshold"), ("top=2", "top"), ("max_tokens=64", "max_tokens")):
+        for word in ("threshold=0.7", "top=2", "max_tokens=64", "rows=all"):
             assert ask(*words, word) == 2
-            assert f"to={to} has answers made with another {name}; name another file" in capsys.readouterr().err
+            assert f"to={to} has answers made with another {word.partition('=')[0]}; name another file" in capsys.readouterr().err
         assert ask(*words, "top=2", "threshold=0.7") == 2
         assert "made with another threshold and top;" in capsys.readouterr().err
         weights = RunFolder(run).weights_file

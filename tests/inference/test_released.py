@@ -71,17 +71,23 @@ def test_the_example_of_the_readme(mate, precision, capsys):
 
 
 def test_a_table_that_is_read_without_some_columns_says_so():
-    """160 rows of three columns need more than the 512 tokens of the model's training, and are read as a whole."""
+    """160 rows of three columns need more than the 512 tokens of the model's training."""
     staff = {"name": [f"Emma Novak {row}" for row in range(160)], "department": ["Sales"] * 160}
     frame = pd.DataFrame(staff | {"salary": range(1000, 1160)})
     question = "How much does Emma Novak 7 earn?"
-    (said,) = [line for line in load_run(max_tokens=512).answer(question, frame)["warnings"] if "not read" in line]
+    cut = load_run(max_tokens=512, rows="all").answer(question, frame)
+    (said,) = [line for line in cut["warnings"] if "not read" in line]
     assert said.startswith(("1 of 3 columns did", "2 of 3 columns did"))
     assert "raise max_tokens" in said
-    whole = load_run().answer(question, frame)
+    whole = load_run(rows="all").answer(question, frame)
     assert whole["answer"] == ["1007"]
     assert "unread" not in whole
     assert not any("not read" in line for line in whole["warnings"])
+    of_named = load_run().answer(question, frame)
+    assert of_named["answer"] == ["1007"]
+    assert [cell["row"] for cell in of_named["cells"]] == [7]
+    assert of_named["warnings"][0] == of_named["unread"]
+    assert of_named["unread"].startswith("only the row that the question names was read, of 160;")
 
 
 @pytest.mark.parametrize("precision", ["'32'", "bf16-mixed"])

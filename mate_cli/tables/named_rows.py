@@ -1,0 +1,69 @@
+"""The rows of a large table that a question names, so that a model trained on small tables can read them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from mate_cli.tables.table import Table
+from mate_cli.tables.text import EMPTY, format_text
+
+_SHORTEST = 2
+"""A single character, like "A" or "3", is hardly ever the name of a row."""
+
+_LONGEST = 16
+"""Words of a name at most; the cost of a long question grows with it."""
+
+_OTHER_ROWS = """
+    above after another as before behind below besides between beyond else except excluding exceed exceeded exceeds
+    fewer following higher larger later least less lower more neither next not older other others over percent
+    percentage position preceding previous prior rank ranked ratio same share similar since smaller subsequent than
+    through top under until without younger
+"""
+_TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
+"""Words that compare a named row with the rest, look past it, or leave it out: then all rows matter."""
+
+
+def named_rows(question: str, table: Table) -> tuple[int, ...]:
+    """Return the rows with the most cells whose whole text stands in the question; none if the question needs others.
+
+    Case and marks do not count. Of texts that stand in one another the longest counts. Texts of one character and those
+    of the header name no row.
+
+    Returns:
+        Numbers of rows, from 0 and in order; empty: read the whole table.
+    """
+    words = format_text(question).split()
+    of_rows = _texts_of_rows(table)
+    in_table = frozenset().union(*of_rows)
+    spans = _outermost([span for span in _spans(words) if _text(words, span) in in_table])
+    named = {_text(words, span) for span in spans}
+    inside = {place for start, end in spans for place in range(start, end)}
+    others = {word for place, word in enumerate(words) if place not in inside}
+    if not named or others & _TO_OTHER_ROWS:
+        return ()
+    counts = [len(named & texts) for texts in of_rows]
+    most = max(counts)
+    return tuple(row for row, count in enumerate(counts) if count == most)
+
+
+@lru_cache(maxsize=8)
+def _texts_of_rows(table: Table) -> list[frozenset[str]]:
+    no_names = {EMPTY, *(format_text(cell.text) for cell in table.header)}
+    return [frozenset(format_text(cell.text) for cell in row) - no_names for row in table.rows]
+
+
+def _text(words: Sequence[str], span: tuple[int, int]) -> str:
+    return " ".join(words[slice(*span)])
+
+
+def _spans(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
+            if len(_text(words, (start, end))) >= _SHORTEST:
+                yield start, end
+
+
+def _outermost(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans that lie in no other."""
+    return [(a, b) for a, b in spans if not any(c <= a and b <= d and (a, b) != (c, d) for c, d in spans)]

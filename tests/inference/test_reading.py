@@ -1,0 +1,121 @@
+"""Large tables: the rows that a question names are read alone, and answers point into the whole table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mate_cli.config.hardware import HardwareConfig
+from mate_cli.inference.predictor import Answerer
+from mate_cli.inference.reading import names_rows
+from mate_cli.inference.session import Session
+from mate_cli.notebook import load_run
+from mate_cli.runs.folder import RunFolder, load_run_config
+from mate_cli.system.errors import UserError
+from mate_cli.tables.table import Example
+from mate_cli.tables.user_table import read_table
+
+HARDWARE = HardwareConfig(name="cpu", accelerator="cpu", precision="32", micro_batch=2)
+LINES = [f"Town {number},Mayor {number},{'Oslo' if number in (40, 71) else 'Rome'}" for number in range(150)]
+NAMED, UNNAMED = "Which towns are near Oslo?", "Which town is the best?"
+
+
+def write(name: str, lines: list[str]) -> Path:
+    Path(name).write_text("\n".join(["town,mayor,near", *lines]))
+    return Path(name)
+
+
+def example(question: str, name: str = "towns.csv") -> Example:
+    return Example("0", question, read_table(Path(name)))
+
+
+@pytest.fixture(autouse=True)
+def files(mate) -> None:
+    write("towns.csv", LINES)
+    write("named.csv", [LINES[40], LINES[71]])
+
+
+@pytest.fixture
+def answerer(trained):
+    return lambda *words: Answerer(RunFolder(trained), load_run_config(trained), HARDWARE, *words)
+
+
+def test_the_answer_is_that_of_the_named_rows_alone_and_points_into_the_table(answerer):
+    record = answerer().record(example(NAMED), (), 9)
+    assert record["unread"] == "only the 2 rows that the question names were read, of 150; rows=all reads every row"
+    alone = answerer().record(example(NAMED, "named.csv"), (), 9)
+    assert "unread" not in alone
+    assert alone["cells"] == [{**cell, "row": (40, 71).index(cell["row"])} for cell in record["cells"]]
+    assert len(alone["cells"]) == 6
+    assert record["answer"] == alone["answer"]
+
+
+def test_all_rows_are_read_where_none_is_named_or_all_are_wanted(answerer):
+    for question, words in ((UNNAMED, ()), (NAMED, (None, "all"))):
+        record = answerer(*words).record(example(question), (), 999)
+        assert "unread" not in record
+        assert len(record["cells"]) == 450
+
+
+def test_a_table_as_large_as_those_of_the_training_is_read_whole(answerer, trained):
+    most = load_run_config(trained).task.schedules["smoke"].max_tokens
+    asked = replace(example(NAMED), table=example(NAMED).table.selected(range(35, 45), range(3)))
+    assert answerer().read(asked).encoded.full_length < most
+    assert len(answerer().record(asked, (), 99)["cells"]) == 30
+
+
+def test_questions_together_are_answered_as_each_alone(answerer):
+    examples = [example(NAMED), example(UNNAMED), example("Who is the mayor of Town 7?"), example(NAMED, "named.csv")]
+    together = answerer().records(examples, 3)
+    assert together == [answerer().record(asked, (), 3) for asked in examples]
+    assert together[2]["unread"].startswith("only the row that the question names was read, of 150;")
+    assert together[2]["cells"][0]["row"] == 7
+
+
+def test_conversations_and_passages_need_all_rows():
+    assert names_rows(example(NAMED))
+    assert not names_rows(replace(example(NAMED), earlier=("Who?",)))
+    assert not names_rows(replace(example(NAMED), previous=((0, 0),)))
+    assert not names_rows(replace(example(NAMED), passages={"Oslo": "a town"}))
+    assert not names_rows(replace(example(NAMED), table=example(NAMED).table.selected((40, 71), range(3))))
+
+
+def test_a_file_is_answered_where_only_some_questions_name_rows_of_a_table_that_is_too_large(mate, trained, capsys):
+    asked = Path("asked.txt")
+    words = ("predict", f"run={trained}", "table=towns.csv", f"questions={asked}", "hardware=cpu", "max_tokens=128")
+    asked.write_text(f"Who?\n{NAMED}\n")
+    capsys.readouterr()
+    assert mate(*words) == 0
+    assert "warning: 1 without an answer" in capsys.readouterr().err
+    records: list[dict[str, Any]] = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
+    assert [record["answer"] is None for record in records] == [True, False]
+    for text, more in ((f"Who?\n{NAMED}\n", ("rows=all",)), (f"Who?\n{UNNAMED}\n", ())):
+        asked.write_text(text)
+        assert mate(*words, "to=other.jsonl", *more) == 2
+        assert "and this run reads 128; add max_tokens=" in capsys.readouterr().err
+
+
+def test_attention_goes_to_the_rows_that_were_read(answerer, trained):
+    session = Session(answerer(), load_run_config(trained), example("").table, 3, None)
+    session.ask(NAMED)
+    attention = session.attention()
+    assert np.flatnonzero(attention.rows).tolist() == [40, 71]
+    assert attention.rows.sum() == pytest.approx(1)
+    assert attention.columns.sum() == pytest.approx(1)
+    session.ask(UNNAMED)
+    assert np.count_nonzero(session.attention().rows) == 150
+
+
+def test_rows_is_named_or_all_and_belongs_to_a_run(mate, trained, capsys):
+    with pytest.raises(UserError, match="unknown rows 'some': choose from named, all"):
+        load_run(trained, rows="some")
+    words = ("predict", "selector=a", "reader=b", "table=towns.csv", "question=Who?", "rows=all")
+    assert mate(*words) == 2
+    assert "rows belongs to run" in capsys.readouterr().err
+    assert mate("predict", f"run={trained}", "table=towns.csv", "question=Who?", "rows=few") == 2
+    assert "unknown rows 'few'" in capsys.readouterr().err
