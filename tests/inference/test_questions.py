@@ -85,9 +85,9 @@ def test_answers_made_with_other_settings_are_refused(ask, trained, tmp_path, ca
         words = ("questions=asked.txt", f"run={run}", f"to={to}")
         assert ask(*words) == 0
         before = Path(to).read_bytes()
-        for word in ("threshold=0.7", "top=2", "max_tokens=64", "rows=all"):
-            assert ask(*words, word) == 2
-            assert f"to={to} has answers made with another {word.partition('=')[0]}; name another file" in capsys.readouterr().err
+        for name, value in (("threshold", 0.7), ("top", 2), ("max_tokens", 64), ("rows", "all")):
+            assert ask(*words, f"{name}={value}") == 2
+            assert f"to={to} has answers made with another {name}; name another file" in capsys.readouterr().err
         assert ask(*words, "top=2", "threshold=0.7") == 2
         assert "made with another threshold and top;" in capsys.readouterr().err
         weights = RunFolder(run).weights_file
