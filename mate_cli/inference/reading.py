@@ -33,20 +33,16 @@ class Reading(NamedTuple):
 
     def unread(self, max_tokens: int) -> str | None:
         """Say what of the table was not read, and how it can be; None: nothing."""
-        encoded, count = self.encoded, len(self.rows)
-        if encoded.pruned:
-            part = f"{encoded.pruned} of {self.asked.table.num_columns} columns"
-        elif encoded.full_length > len(encoded.features):
-            part = "the ends of long cells"
-        elif count:
+        encoded, count, remarks = self.encoded, len(self.rows), []
+        if count:
             read = "row that the question names was" if count == 1 else f"{count:,} rows that the question names were"
-            return f"only the {read} read, of {self.asked.table.num_rows:,}; rows=all reads every row"
-        else:
-            return None
-        return (
-            f"{part} did not fit {max_tokens} tokens and were not read; raise max_tokens, or ask about fewer columns "
-            "or rows"
-        )
+            remarks.append(f"only the {read} read, of {self.asked.table.num_rows:,}; rows=all reads every row")
+        if encoded.pruned or encoded.full_length > len(encoded.features):
+            columns = f"{encoded.pruned} of {self.asked.table.num_columns} columns"
+            part = columns if encoded.pruned else "the ends of long cells"
+            remedy = "raise max_tokens, or ask about fewer columns or rows"
+            remarks.append(f"{part} did not fit {max_tokens} tokens and were not read; {remedy}")
+        return "; ".join(remarks) or None
 
 
 def readings(examples: Sequence[Example], encode: Encode, most: int | None) -> list[Reading]:

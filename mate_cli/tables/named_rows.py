@@ -16,9 +16,8 @@ _LONGEST = 16
 
 _OTHER_ROWS = """
     above after another as before behind below besides between beyond else except excluding exceed exceeded exceeds
-    fewer following higher larger later least less lower more neither next not older other others over percent
-    percentage position preceding previous prior rank ranked ratio same share similar since smaller subsequent than
-    through top under until without younger
+    following later least neither next not other others over percent percentage position preceding previous prior rank
+    ranked ratio same share similar since subsequent than through top under until without
 """
 _TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
 """Words that compare a named row with the rest, look past it, or leave it out: then all rows matter."""

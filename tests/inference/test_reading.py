@@ -55,6 +55,15 @@ def test_the_answer_is_that_of_the_named_rows_alone_and_points_into_the_table(an
     assert record["answer"] == alone["answer"]
 
 
+def test_named_rows_with_long_cells_say_both(answerer):
+    write("long.csv", [f"{line} {'and so on ' * 60}" for line in LINES])
+    asked = "Who is the mayor of Town 7?"
+    unread = answerer(128).record(example(asked, "long.csv"), (), 3)["unread"]
+    rows, cells = unread.split("rows=all reads every row; ")
+    assert rows == "only the row that the question names was read, of 150; "
+    assert cells.startswith("the ends of long cells did not fit 128 tokens and were not read; raise max_tokens")
+
+
 def test_all_rows_are_read_where_none_is_named_or_all_are_wanted(answerer):
     for question, words in ((UNNAMED, ()), (NAMED, (None, "all"))):
         record = answerer(*words).record(example(question), (), 999)
