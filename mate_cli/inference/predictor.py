@@ -233,16 +233,17 @@ class Answerer(Predictor):
         outcome, needed = reading.encoded.outcome, reading.encoded.full_length
         if not isinstance(outcome, TooLarge):
             return None
-        more = f"add max_tokens={needed}, or " if needed <= self._limit else ""
+        more = [f"add max_tokens={needed}"] if needed <= self._limit else []
         of_question, of_table = outcome.question_tokens, outcome.needed - outcome.question_tokens
         if of_question > of_table:
             return (
                 f"the question {shown(reading.asked.question)} has {of_question} tokens, table {outcome.table_id!r} at "
-                f"least {of_table}, and this run reads {outcome.limit}; {more}ask in fewer words"
+                f"least {of_table}, and this run reads {outcome.limit}; {', or '.join([*more, 'ask in fewer words'])}"
             )
+        more += ["name rows by the whole text of a cell"] if self._whole_up_to is not None else []
         return (
             f"table {outcome.table_id!r} and the question need {needed} tokens, and this run reads "
-            f"{outcome.limit}; {more}ask about fewer rows or columns"
+            f"{outcome.limit}; {', or '.join([*more, 'ask about fewer rows or columns'])}"
         )
 
     def record(self, example: Example, before: Sequence[str], top: int) -> dict[str, Any]:

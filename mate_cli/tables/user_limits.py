@@ -10,8 +10,8 @@ from mate_cli.system.errors import UserError
 from mate_cli.tables.amounts import numbers_of_columns
 from mate_cli.tables.table import Cell, Table
 
-MAX_ROWS = 8192
-"""A single column of this many rows fills the longest input that the models are measured with."""
+MAX_ROWS = 1 << 16
+"""Rows that questions name are found among so many in seconds; all of them fit no model."""
 
 MAX_COLUMNS = 1024
 MAX_CELLS = 1 << 20

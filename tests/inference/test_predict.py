@@ -90,7 +90,10 @@ def test_a_linformer_is_not_offered_more_tokens_than_it_was_made_for(mate, capsy
     Path("large.csv").write_text("a,b\n" + "1,2\n" * 100)
     capsys.readouterr()
     assert mate("predict", "run=runs/sample/short", "table=large.csv", "question=why", "hardware=cpu") == 2
-    assert "this run reads 128; ask about fewer rows or columns" in capsys.readouterr().err
+    assert (
+        "this run reads 128; name rows by the whole text of a cell, or ask about fewer rows or columns"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("backend", ["varlen", "flex", "dense"])

@@ -141,7 +141,7 @@ def test_a_parquet_file_of_an_index_alone_has_no_columns(tmp_path: Path) -> None
     [
         (pd.DataFrame(), "no columns"),
         (pd.DataFrame({"a": []}), "no rows"),
-        (pd.DataFrame({"a": range(8193)}), "more than 8192 rows"),
+        (pd.DataFrame({"a": range(65537)}), "more than 65536 rows"),
     ],
 )
 def test_a_frame_that_is_no_table_is_one_line(frame: pd.DataFrame, words: str) -> None:

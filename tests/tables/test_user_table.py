@@ -131,7 +131,7 @@ def test_the_largest_table_of_a_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "limit"), [("<tr><td>x", "8192 rows"), ("<td>x", "1024 columns"), ("<tr><td><td><td>", "10000 cells")]
+    ("row", "limit"), [("<tr><td>x", "65536 rows"), ("<td>x", "1024 columns"), ("<tr><td><td><td>", "10000 cells")]
 )
 def test_a_page_with_a_table_that_is_too_large_is_not_parsed_to_its_end(
     tmp_path: Path, row: str, limit: str, monkeypatch: pytest.MonkeyPatch
@@ -147,7 +147,7 @@ def test_a_page_with_a_table_that_is_too_large_is_not_parsed_to_its_end(
     if "cells" in limit:
         monkeypatch.setattr(user_limits, "MAX_CELLS", 10_000)
     with pytest.raises(UserError, match=f"more than {limit}"):
-        _read(tmp_path, "t.html", "<table><tr><td>" + row * 20_000 + "<b>end</b>")
+        _read(tmp_path, "t.html", "<table><tr><td>" + row * 140_000 + "<b>end</b>")
     assert "b" not in parsed
 
 
@@ -287,7 +287,7 @@ def test_broken_files_are_one_clear_line(tmp_path: Path, name: str, content: byt
         ({}, "the table has no columns"),
         ({"a": pa.array([], pa.int64())}, "no rows below the header"),
         ({str(n): [1] for n in range(1025)}, "more than 1024 columns"),
-        ({"n": list(range(8193))}, "more than 8192 rows"),
+        ({"n": list(range(65537))}, "more than 65536 rows"),
     ],
 )
 def test_parquet_columns_that_are_no_table(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
