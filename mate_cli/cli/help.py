@@ -143,7 +143,13 @@ EXAMPLES = {
     ),
 }
 
-ARGUMENTS = {"ask": " FILE [KEY=VALUE ...]", "ls": " [WHAT]", "doctor": "", "completion": " SHELL"}
+ARGUMENTS = {
+    "ask": " FILE [KEY=VALUE ...]",
+    "predict": " [FILE] [KEY=VALUE ...]",
+    "ls": " [WHAT]",
+    "doctor": "",
+    "completion": " SHELL",
+}
 """What follows the commands that take other words than keys."""
 
 FLAGS = """\
@@ -208,7 +214,7 @@ def _composed(command: str, words: Sequence[str]) -> dict[str, Any]:
     from mate_cli.config.plain import leaves
     from mate_cli.system.errors import UserError
 
-    arguments, mistakes = read(ROOTS[command], list(words), UNNAMED.get(command))
+    arguments, mistakes = read(ROOTS[command], list(words), UNNAMED.get(command, ()))
     overrides = arguments.overrides
     mistakes += diagnose(command, overrides, arguments.multirun, complete=False)
     if mistakes:

@@ -47,7 +47,7 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     """
     if SWEPT in os.environ:
         stop_with_parent()
-    arguments, mistakes = read(ROOTS[command], words, UNNAMED.get(command))
+    arguments, mistakes = read(ROOTS[command], words, UNNAMED.get(command, ()))
     add_sweep(command, arguments)
     complete = not arguments.only_shows
     mistakes += diagnose(command, arguments.overrides, arguments.multirun, complete)

@@ -6,6 +6,7 @@ parsed: they are quoted here, and taken back from the configuration where a comm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hydra.core.override_parser.types import Quote, QuotedString
@@ -63,7 +64,7 @@ def split(words: list[str]) -> Arguments:
     return result
 
 
-def read(root: type, words: list[str], unnamed: str | None) -> tuple[Arguments, list[str]]:
+def read(root: type, words: list[str], unnamed: Sequence[str]) -> tuple[Arguments, list[str]]:
     """Read the words after a command: their overrides in Hydra's grammar, and a line for each blank around "=".
 
     Args:
@@ -96,12 +97,12 @@ def joined(words: list[str]) -> tuple[list[str], list[str]]:
     return whole, mistakes
 
 
-def named(words: list[str], key: str | None) -> list[str]:
-    """Give the first word without a key this one, unless another word sets it: the file in ``mate ask FILE``."""
+def named(words: list[str], keys: Sequence[str]) -> list[str]:
+    """Give the first word without a key the first of these, unless a word sets one: the file in ``mate ask FILE``."""
     bare = next((number for number, word in enumerate(words) if "=" not in word), None)
-    if key is None or bare is None or any(word.startswith(f"{key}=") for word in words):
+    if not keys or bare is None or any(word.partition("=")[0] in keys for word in words if "=" in word):
         return words
-    return [*words[:bare], f"{key}={words[bare]}", *words[bare + 1 :]]
+    return [*words[:bare], f"{keys[0]}={words[bare]}", *words[bare + 1 :]]
 
 
 def _flag_value(flag: str, value: str | None) -> str:

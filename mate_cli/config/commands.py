@@ -87,5 +87,5 @@ ROOTS: dict[str, type] = {
 PLAIN = {"ls": 1, "doctor": 0, "completion": 2}
 
 
-# The keys whose name may be left out: mate ask FILE is mate ask table=FILE.
-UNNAMED = {"ask": "table"}
+# The key whose name may be left out, where no key of the tuple is given: mate ask FILE is mate ask table=FILE.
+UNNAMED = {"ask": ("table",), "predict": ("table", "tables")}

@@ -57,6 +57,20 @@ def test_the_number_that_a_refusal_names_is_the_least_that_reads_all(mate, train
     assert all(cell["probability"] > 0 for cell in cells)
 
 
+def test_the_key_of_the_table_may_be_left_out(mate, trained, capsys):
+    Path("towns.csv").write_text(TOWNS)
+    words = (f"run={trained}", "question=Who is the mayor of Birch?", "hardware=cpu", "output=json")
+    printed = []
+    for table in ("towns.csv", "table=towns.csv"):
+        capsys.readouterr()
+        assert mate("predict", table, *words) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    for table in ("table=towns.csv", "tables=."):
+        assert mate("predict", "towns.csv", table, *words) == 2
+        assert "cannot read 'towns.csv': write KEY=VALUE" in capsys.readouterr().err
+
+
 def test_many_questions_are_read_with_no_more_tokens_at_once_than_one_may_have(trained, tmp_path):
     hardware = HardwareConfig(name="cpu", accelerator="cpu", micro_batch=3)
     answerer = Answerer(RunFolder(trained), load_run_config(trained), hardware, max_tokens=110)
