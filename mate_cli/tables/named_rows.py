@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from mate_cli.tables.table import Table
+from mate_cli.tables.table_index import FUNCTION_WORDS
 from mate_cli.tables.text import EMPTY, format_text
 
 _SHORTEST = 2
@@ -13,6 +14,9 @@ _SHORTEST = 2
 
 _LONGEST = 16
 """Words of a name at most; the cost of a long question grows with it."""
+
+_NO_NAMES = FUNCTION_WORDS | {"all", "any", "each", "every", "first", "hi", "last", "me", "most", "no", "ok", "some"}
+"""Words of any question, which are cells too: "IN", "OR" and "ME" are states."""
 
 _OTHER_ROWS = """
     above after another as before behind below besides between beyond else except excluding exceed exceeded exceeds
@@ -26,8 +30,8 @@ _TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
 def named_rows(question: str, table: Table) -> tuple[int, ...]:
     """Return the rows with the most cells whose whole text stands in the question; none if the question needs others.
 
-    Case and marks do not count. Of texts that stand in one another the longest counts. Texts of one character and those
-    of the header name no row.
+    Case and marks do not count. Of texts that stand in one another the longest counts. Texts of one character, those of
+    the header and words that any question may have name no row.
 
     Returns:
         Numbers of rows, from 0 and in order; empty: read the whole table.
@@ -48,7 +52,7 @@ def named_rows(question: str, table: Table) -> tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def _texts_of_rows(table: Table) -> list[frozenset[str]]:
-    no_names = {EMPTY, *(format_text(cell.text) for cell in table.header)}
+    no_names = {EMPTY, *_NO_NAMES, *(format_text(cell.text) for cell in table.header)}
     return [frozenset(format_text(cell.text) for cell in row) - no_names for row in table.rows]
 
 

@@ -27,7 +27,7 @@ _FUNCTION_WORDS = """
     an and are as at be by did do does for from had has have he her his how in is it its many much of on or
     she that the their there they this to was were what when where which who whom whose why will with
 """
-_SKIPPED = frozenset(_FUNCTION_WORDS.split())
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 class TableIndex:
@@ -74,7 +74,7 @@ def words(text: str) -> list[str]:
     from sklearn.feature_extraction.text import strip_accents_unicode
 
     found = _WORD.findall(strip_accents_unicode(text.lower()))
-    return [stem(word) for word in found if word not in _SKIPPED]
+    return [stem(word) for word in found if word not in FUNCTION_WORDS]
 
 
 def _opening(table: Table) -> str:

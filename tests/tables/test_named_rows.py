@@ -53,6 +53,14 @@ def test_rows_that_questions_name(question: str, rows: tuple[int, ...]) -> None:
     assert named_rows(question, ORDERS) == rows
 
 
+def test_states_are_not_the_words_of_a_question() -> None:
+    states = table("Bloom,IN", "Ann Arbor,MI", "Salem,OR", "Bangor,ME", "Tulsa,OK", header="town,state")
+    for question in ("Which town in the list is the largest or the oldest?", "Can you tell me the largest, ok?"):
+        assert named_rows(question, states) == ()
+    assert named_rows("Which towns are in MI?", states) == (1,)
+    assert named_rows("In which state is Bangor?", states) == (3,)
+
+
 _WORDS = st.sampled_from(["ann", "lee", "oslo", "12", "b", "than"])
 _CELLS = st.lists(_WORDS, max_size=3).map(" ".join)
 
