@@ -148,8 +148,8 @@ def test_a_conversation_goes_on_from_what_was_answered(mate, runs, table, capsys
 
     heard = []
 
-    def predicted(self, example, encoded):
-        heard.append((example.question, example.previous))
+    def predicted(self, reading):
+        heard.append((reading.asked.question, reading.asked.previous))
         return TableAnswer("question", ((len(heard) - 1, 0),), (0.9,))
 
     monkeypatch.setattr(Answerer, "_predicted", predicted)
