@@ -81,7 +81,7 @@ def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
 def _converse(answering: Session, judging: Callable[[], Session], console: Console) -> None:
     """Answer lines; ``judging`` opens what those with a statement go to. Commands are about the last answer."""
     from mate_cli.reporting.answer import answer_line
-    from mate_cli.reporting.progress import reading
+    from mate_cli.reporting.progress import spinner
     from mate_cli.reporting.session import COMMANDS
 
     with suppress(ImportError):  # not on Windows; with it, the arrow keys bring back earlier questions
@@ -96,7 +96,7 @@ def _converse(answering: Session, judging: Callable[[], Session], console: Conso
             elif line:
                 text = _text(line)
                 session = judging() if line.startswith(_STATES) else answering
-                with reading(session.example.table):
+                with spinner(session.example.table):
                     record = session.ask(text, line.startswith(_FOLLOWS_UP))
                 console.print(answer_line(record), markup=False)
                 for warning in record["warnings"]:

@@ -133,19 +133,19 @@ def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) ->
         from mate_cli.inference.stages import Stage
         from mate_cli.kinds.cell_selection import answer_record
         from mate_cli.reporting.answer import read_answer_record
-        from mate_cli.reporting.progress import reading
+        from mate_cli.reporting.progress import spinner
         from mate_cli.tasks.cell_selection import CellPrediction
 
     if isinstance(model, Stage):
         answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens, config.rows)
-        with reading(example.table):
+        with spinner(example.table):
             record = answerer.record(example, config.before or (), config.top)
         remarks = [*answerer.remarks, *caveats(model.config, record)]
         return withheld(record, config.threshold) | {"warnings": remarks}
     assert isinstance(model.selector, Stage)
     stage = model.selector
     answerer = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens)
-    with reading(example.table):
+    with spinner(example.table):
         ranking = answerer.answer(example)
     assert isinstance(ranking, CellPrediction)
     selection = {example.id: top_cells(ranking, config.top)}

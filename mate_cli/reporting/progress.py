@@ -38,6 +38,6 @@ def downloads(console: Console) -> Iterator[Advance]:
         yield advance
 
 
-def reading(table: Table) -> AbstractContextManager[Any]:
+def spinner(table: Table) -> AbstractContextManager[Any]:
     """Show on a terminal that a table is read, which takes seconds from hundreds of rows on."""
     return Console(stderr=True).status(f"reading {table.num_rows:,} rows and {table.num_columns:,} columns")

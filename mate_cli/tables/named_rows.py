@@ -37,8 +37,7 @@ def named_rows(question: str, table: Table) -> tuple[int, ...]:
         Numbers of rows, from 0 and in order; empty: read the whole table.
     """
     words = format_text(question).split()
-    of_rows = _texts_of_rows(table)
-    in_table = frozenset().union(*of_rows)
+    of_rows, in_table = _texts(table)
     spans = _outermost([span for span in _spans(words) if _text(words, span) in in_table])
     named = {_text(words, span) for span in spans}
     inside = {place for start, end in spans for place in range(start, end)}
@@ -51,9 +50,11 @@ def named_rows(question: str, table: Table) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=8)
-def _texts_of_rows(table: Table) -> list[frozenset[str]]:
+def _texts(table: Table) -> tuple[list[frozenset[str]], frozenset[str]]:
+    """Return the texts of each row that may name it, and those of all rows."""
     no_names = {EMPTY, *_NO_NAMES, *(format_text(cell.text) for cell in table.header)}
-    return [frozenset(format_text(cell.text) for cell in row) - no_names for row in table.rows]
+    of_rows = [frozenset(format_text(cell.text) for cell in row) - no_names for row in table.rows]
+    return of_rows, frozenset().union(*of_rows)
 
 
 def _text(words: Sequence[str], span: tuple[int, int]) -> str:
