@@ -103,6 +103,8 @@ def count_memory(config: TrainConfig, model: MateConfig, devices: Devices, input
     with live, counting_for(devices.device_type):
         network = kind_of(config.task).model(model).train()
         network.get_submodule("tapas.encoder").recompute = way.recompute
+        if devices.device_type == "cuda" and devices.low_precision:
+            _norm_in_fp32(network)
         weights = [parameter for parameter in network.parameters() if parameter.requires_grad]
         optimizer = BertAdamW([{"params": weights}], lr=1e-5)
         # Lightning frees the gradients of the last step after the forward pass of the next one.
@@ -235,6 +237,13 @@ def _compute(config: TrainConfig, network: nn.Module, batch: Batch, low_precisio
         losses = task.losses(task.logits(network, batch), batch)  # type: ignore[arg-type]
         loss = losses.sum()
     loss.backward()
+
+
+def _norm_in_fp32(network: nn.Module) -> None:
+    """Let layer norms compute in fp32, as under CUDA's autocast; the CPU's leaves them in bf16."""
+    for module in network.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.register_forward_pre_hook(lambda _module, inputs: (inputs[0].float(),))
 
 
 def _gathered(network: nn.Module) -> int:

@@ -119,6 +119,15 @@ def test_every_kind_of_task_is_counted(task: str) -> None:
     assert memory.activations > 0
 
 
+@pytest.mark.parametrize("devices", [CPU, GPU, XLA])
+def test_a_layer_computed_again_keeps_its_inputs_alone(devices: Devices) -> None:
+    config, model = prepared(0.1, "backbone.layers=6")
+    inputs = LargestInputs(TOKENS, FixedShape(1, TOKENS, 32, 64, 128) if devices is XLA else None)
+    kept, again = (count_memory(config, model, devices, inputs, Way("dense", way, 2)) for way in (False, True))
+    assert again.activations < kept.activations
+    assert replace(again, layers=0, embeddings=0) == replace(kept, layers=0, embeddings=0)
+
+
 def test_sharded_and_whole_models() -> None:
     config, model = prepared(0.0, "backbone.layers=2")
     four = Devices("gpu", 4, 1, "bf16-mixed", "ddp")
