@@ -28,11 +28,13 @@ def test_every_table_comes_out_again_byte_for_byte(tmp_path: Path, monkeypatch: 
     assert "README.md" not in again
 
 
-@pytest.mark.parametrize("name", ["released", "dose"])
-def test_the_tables_of_the_chains_come_out_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "seeds"), [("released", 1), ("dose", 1), ("after_queries", 3)])
+def test_the_tables_of_the_chains_come_out_again(
+    name: str, seeds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     words = ("schedule=released", "backbone=minilm", "words=hardware.precision=bf16-mixed", "dry_run=true")
-    assert main(["reproduce", f"what={name}", *words, f"paths.runs={RESULTS / 'runs'}", "to=again"]) == 0
+    assert main(["reproduce", f"what={name}", f"seeds={seeds}", *words, f"paths.runs={RESULTS / 'runs'}", "to=again"]) == 0
     files = list((RESULTS / "learning" / name).iterdir())
     assert len(files) == 3
     for file in files:
