@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import Encoded
 from mate_cli.tables.named_rows import named_rows
-from mate_cli.tables.table import Example
+from mate_cli.tables.table import Example, Table
 
 Encode = Callable[[Sequence[Example]], Iterable[Encoded]]
 
@@ -46,22 +46,32 @@ class Reading(NamedTuple):
 
 
 def readings(examples: Sequence[Example], encode: Encode, most: int | None) -> list[Reading]:
-    """Encode examples, and once more with the named rows alone where the table is large.
+    """Encode examples, of a large table the rows alone that the question names.
 
     Args:
         most: tokens; a table that needs more of them is large; None: none is.
     """
-    encoded = list(encode(examples))
-    rows = [
-        _rows_of(example) if most is not None and features.full_length > most else ()
-        for example, features in zip(examples, encoded, strict=True)
-    ]
-    narrowed = [_with_rows(example, numbers) for example, numbers in zip(examples, rows, strict=True) if numbers]
-    pairs = iter(zip(narrowed, encode(narrowed), strict=True))
-    return [
-        Reading(example, *next(pairs), numbers) if numbers else Reading(example, example, features)
-        for example, features, numbers in zip(examples, encoded, rows, strict=True)
-    ]
+    if most is None:
+        return _encoded(examples, [()] * len(examples), encode)
+    # A cell has a token or more. So most large tables are known without encoding all of their cells, which takes long.
+    read = _encoded(examples, [_rows_of(e) if _cells(e.table) > most else () for e in examples], encode)
+    late = {
+        place: rows
+        for place, reading in enumerate(read)
+        if not reading.rows and reading.encoded.full_length > most and (rows := _rows_of(reading.asked))
+    }
+    again = iter(_encoded([examples[place] for place in late], list(late.values()), encode))
+    return [next(again) if place in late else reading for place, reading in enumerate(read)]
+
+
+def _encoded(examples: Sequence[Example], rows: Sequence[tuple[int, ...]], encode: Encode) -> list[Reading]:
+    """Encode each example with these of its rows; with all where there are none."""
+    read = [_with_rows(example, own) if own else example for example, own in zip(examples, rows, strict=True)]
+    return [Reading(*parts) for parts in zip(examples, read, encode(read), rows, strict=True)]
+
+
+def _cells(table: Table) -> int:
+    return (table.num_rows + 1) * table.num_columns
 
 
 def names_rows(example: Example) -> bool:

@@ -55,6 +55,22 @@ def test_the_answer_is_that_of_the_named_rows_alone_and_points_into_the_table(an
     assert record["answer"] == alone["answer"]
 
 
+def test_a_table_with_more_cells_than_tokens_is_not_encoded_whole(answerer, monkeypatch):
+    reader, encoded = answerer(), []
+    encode = reader._encode
+
+    def counting(asked):
+        encoded.extend(one.table.num_rows for one in asked)
+        return encode(asked)
+
+    monkeypatch.setattr(reader, "_encode", counting)
+    reader.record(example(NAMED), (), 9)
+    assert encoded == [2]
+    few = write("few.csv", [f"{line} {'and so on ' * 60}" for line in LINES[:30]])
+    reader.record(example("Who is the mayor of Town 7?", few), (), 9)
+    assert encoded == [2, 30, 1]
+
+
 def test_named_rows_with_long_cells_say_both(answerer):
     write("long.csv", [f"{line} {'and so on ' * 60}" for line in LINES])
     asked = "Who is the mayor of Town 7?"
