@@ -30,7 +30,7 @@ class HardwareConfig:
     )
     memory: float | None = key(None, "GiB of a device; null: a GPU says it itself, others are not checked", above=0)
     micro_batch: int | None = key(
-        None, "examples per device and pass; the rest of the batch is accumulated; null: as many as fit memory", low=1
+        None, "most examples per device and pass, the rest is accumulated; null: as many as fit memory", low=1
     )
     recompute: bool | None = key(
         None,

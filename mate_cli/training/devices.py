@@ -139,22 +139,25 @@ def has_slow_bf16(devices: Devices) -> bool:
 def accumulation(batch: int, micro_batch: int, world_size: int) -> tuple[int, int]:
     """Return the micro-batch and the number of backward passes that make up a global batch exactly.
 
+    Args:
+        micro_batch: most examples of a device and pass; the largest number that divides the device's share is taken.
+
     Raises:
-        UserError: the batch does not divide evenly.
+        UserError: the batch does not divide among the devices.
     """
     if batch % world_size:
         raise UserError(
             f"a batch of {batch} examples does not divide among {world_size} devices; set hardware.devices, times "
             f"hardware.nodes, to a divisor of {batch}"
         )
-    micro_batch = min(micro_batch, batch // world_size)
-    per_pass = micro_batch * world_size
-    if batch % per_pass:
-        raise UserError(
-            f"a batch of {batch} examples does not divide into {world_size} device(s) x {micro_batch} examples; "
-            f"set hardware.micro_batch to a divisor of {batch // world_size}"
-        )
-    return micro_batch, batch // per_pass
+    share = batch // world_size
+    micro_batch = largest_divisor(share, micro_batch)
+    return micro_batch, share // micro_batch
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """Return the largest divisor of ``number`` that is at most ``most``."""
+    return max(divisor for divisor in range(1, min(number, most) + 1) if number % divisor == 0)
 
 
 def loader_workers(hardware: HardwareConfig, devices: int = 1, of_process: int = 1) -> int:

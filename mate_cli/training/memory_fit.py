@@ -17,7 +17,7 @@ from mate_cli.encoding.row_fields import row_field
 from mate_cli.models.configuration import MateConfig
 from mate_cli.system.errors import UserError
 from mate_cli.system.memory import GIB
-from mate_cli.training.devices import Devices, accumulation
+from mate_cli.training.devices import Devices, accumulation, largest_divisor
 from mate_cli.training.memory import LargestInputs, MemoryLine, Way, memory_line
 
 SHARE = 0.9
@@ -92,7 +92,7 @@ def fit_memory(
         limit: bytes of a device for tensors; None: whatever is asked for fits, and nothing is counted.
 
     Raises:
-        UserError: the batch does not divide.
+        UserError: the batch does not divide among the devices.
     """
     hardware, schedule = config.hardware, active_schedule(config)
     asked, _ = accumulation(schedule.batch, hardware.micro_batch or schedule.batch, devices.world_size)
@@ -117,7 +117,7 @@ def fitting_way(
     """Choose a way as ``fit_memory``.
 
     Raises:
-        UserError: the batch does not divide, or no way fits, with the largest micro-batch that does.
+        UserError: the batch does not divide among the devices, or no way fits, with the largest micro-batch that does.
     """
     fitting = fit_memory(config, model, devices, inputs, limit)
     if fitting.way is None:
@@ -146,11 +146,6 @@ def refusal(
     if devices.device_type != "xla" and devices.world_size > 1 and devices.strategy != "fsdp":
         others.append("hardware=gpu_fsdp")
     return f"{says}not one fits; lower max_tokens, or take {', '.join([*others, 'devices with more memory'])}"
-
-
-def largest_divisor(number: int, most: int) -> int:
-    """Return the largest divisor of ``number`` that is at most ``most``."""
-    return max(divisor for divisor in range(1, min(number, most) + 1) if number % divisor == 0)
 
 
 def _backends(config: TrainConfig, model: MateConfig, devices: Devices, inputs: LargestInputs) -> Iterator[str]:

@@ -33,8 +33,14 @@ def test_the_tables_of_the_chains_come_out_again(
     name: str, seeds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ("schedule=released", "backbone=minilm", "words=hardware.precision=bf16-mixed", "dry_run=true")
-    assert main(["reproduce", f"what={name}", f"seeds={seeds}", *words, f"paths.runs={RESULTS / 'runs'}", "to=again"]) == 0
+    words = (
+        f"seeds={seeds}",
+        "schedule=released",
+        "backbone=minilm",
+        "words=hardware.precision=bf16-mixed",
+        "dry_run=true",
+    )
+    assert main(["reproduce", f"what={name}", *words, f"paths.runs={RESULTS / 'runs'}", "to=again"]) == 0
     files = list((RESULTS / "learning" / name).iterdir())
     assert len(files) == 3
     for file in files:

@@ -27,15 +27,15 @@ CPU = HardwareConfig(name="cpu", accelerator="cpu", devices=1, micro_batch=4)
 
 
 @given(st.integers(1, 256), st.integers(1, 40), st.integers(1, 12))
-def test_accumulation_keeps_the_batch_or_says_what_does_not_divide(batch, micro_batch, world_size):
-    share = batch // world_size
-    if batch % world_size or share % min(micro_batch, share):
+def test_accumulation_keeps_the_batch_in_the_fewest_passes(batch, micro_batch, world_size):
+    if batch % world_size:
         with pytest.raises(UserError, match=r"\A[^\n]* set hardware\.[^\n]*\Z"):
             accumulation(batch, micro_batch, world_size)
     else:
         own, passes = accumulation(batch, micro_batch, world_size)
         assert own * passes * world_size == batch
         assert own <= micro_batch
+        assert not any(own * passes % more == 0 for more in range(own + 1, micro_batch + 1))
 
 
 def test_a_batch_smaller_than_the_number_of_devices():

@@ -18,9 +18,9 @@ from mate_cli.config.rules import problems
 from mate_cli.kinds.registry import kind_of
 from mate_cli.system.errors import UserError
 from mate_cli.system.memory import GIB
-from mate_cli.training.devices import Devices
+from mate_cli.training.devices import Devices, largest_divisor
 from mate_cli.training.memory import LargestInputs, LiveTensors, Way, count_memory, largest_batch_of, memory_line
-from mate_cli.training.memory_fit import fitting_way, largest_divisor, memory_limit
+from mate_cli.training.memory_fit import fitting_way, memory_limit
 from mate_cli.training.starting_model import model_config
 from tests.training.measured_memory import CPU, TOKENS, prepared, step
 from tests.training.test_every_model import composed
