@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -207,9 +208,11 @@ def test_a_checkpoint_of_another_model(mate, trained, tmp_path, capsys):
     assert "another model" in one_line(capsys)
 
 
-def test_a_batch_that_leaves_a_remainder(mate, capsys):
-    assert mate("train", *TINY, "hardware.micro_batch=3") == 2
-    assert "hardware.micro_batch" in one_line(capsys)
+def test_a_batch_that_leaves_a_remainder_takes_smaller_passes(mate):
+    for most in (2, 3):
+        assert mate("train", *TINY, f"hardware.micro_batch={most}", f"name=at-most-{most}") == 0
+    two, three = (Path("runs", "sample", f"at-most-{most}", "metrics.csv").read_text() for most in (2, 3))
+    assert two == three
 
 
 @pytest.mark.parametrize(
