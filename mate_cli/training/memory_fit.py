@@ -17,7 +17,7 @@ from mate_cli.encoding.row_fields import row_field
 from mate_cli.models.configuration import MateConfig
 from mate_cli.system.errors import UserError
 from mate_cli.system.memory import GIB
-from mate_cli.training.devices import Devices, accumulation, largest_divisor
+from mate_cli.training.devices import Devices, accumulation
 from mate_cli.training.memory import LargestInputs, MemoryLine, Way, memory_line
 
 SHARE = 0.9
@@ -106,7 +106,7 @@ def fit_memory(
             largest = min(line.largest(limit), share)
             tried.append(Tried(backend, recompute, line, largest))
             if largest >= (asked if hardware.micro_batch else 1):
-                micro_batch = asked if hardware.micro_batch else largest_divisor(share, largest)
+                micro_batch, _ = accumulation(schedule.batch, hardware.micro_batch or largest, devices.world_size)
                 return MemoryFit(Way(backend, recompute, micro_batch), tuple(tried))
     return MemoryFit(None, tuple(tried))
 
@@ -130,9 +130,9 @@ def refusal(
     config: TrainConfig, devices: Devices, inputs: LargestInputs, limit: float, tried: tuple[Tried, ...]
 ) -> str:
     """Say in one line that a schedule does not fit, and the largest batch that does."""
-    share, hardware = active_schedule(config).batch // devices.world_size, config.hardware
+    batch, hardware = active_schedule(config).batch, config.hardware
     best = max(tried, key=lambda way: way.largest)
-    examples = min(hardware.micro_batch or 1, share)
+    examples, _ = accumulation(batch, hardware.micro_batch or 1, devices.world_size)
     needed = min(way.line.at(examples).total for way in tried)
     what = f"{examples} example{'s' * (examples > 1)} of {inputs.tokens:,} tokens"
     says = (
@@ -140,7 +140,7 @@ def refusal(
         f"hardware={hardware.name} {limit / GIB:.3g} are for them: "
     )
     if best.largest:
-        fits = largest_divisor(share, best.largest)
+        fits, _ = accumulation(batch, best.largest, devices.world_size)
         return f"{says}at most {fits} fit{'s' * (fits == 1)}; set hardware.micro_batch={fits}"
     others = [] if any(way.recompute for way in tried) else ["hardware.recompute=true"]
     if devices.device_type != "xla" and devices.world_size > 1 and devices.strategy != "fsdp":
