@@ -22,7 +22,7 @@ from tabulate import tabulate
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.source import DataSource
-from mate_cli.inference.predictor import Answerer
+from mate_cli.inference.answerer import Answerer
 from mate_cli.metrics.statistics import Interval, mean_interval, paired_bootstrap
 from mate_cli.metrics.wtq import gold_values
 from mate_cli.runs.folder import RunFolder, load_run_config

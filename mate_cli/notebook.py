@@ -22,10 +22,10 @@ from mate_cli.config.inference import ROWS
 from mate_cli.config.rules import unknown_name
 from mate_cli.config.task import LEAST_TOKENS
 from mate_cli.config.train import TrainConfig
+from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.calibration import Calibration
 from mate_cli.inference.caveats import caveats, withheld
-from mate_cli.inference.predictor import Answerer
 from mate_cli.models.model import MatePreTrainedModel
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.distribution import QUESTIONS, RELEASED, STATEMENTS, package_folder
@@ -165,8 +165,8 @@ def load_run(
         statements: of the released model the part that judges statements, not the one that answers questions.
         max_tokens: of an input; None: as many as its table needs, up to 16,384.
         hardware: an option by its name, such as "cpu", or what it says; None: the fastest device here.
-        rows: "named": of a table beyond the tokens of the training only the rows that the question names, if it names
-            some and compares them with no others; "all": every row.
+        rows: "chosen": of a table beyond the tokens of the training only the rows that the question names or that the
+            model finds in parts of the table; "all": every row, together.
 
     Raises:
         UserError: it is neither, its model is missing or broken, or an argument is wrong.

@@ -71,7 +71,7 @@ def _read(config: AskConfig) -> tuple[Table, Stage]:
 
 def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
     with without_collection():
-        from mate_cli.inference.predictor import Answerer
+        from mate_cli.inference.answerer import Answerer
         from mate_cli.inference.session import Session
 
     answerer = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens, config.rows)
@@ -81,7 +81,7 @@ def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
 def _converse(answering: Session, judging: Callable[[], Session], console: Console) -> None:
     """Answer lines; ``judging`` opens what those with a statement go to. Commands are about the last answer."""
     from mate_cli.reporting.answer import answer_line
-    from mate_cli.reporting.progress import spinner
+    from mate_cli.reporting.progress import reading
     from mate_cli.reporting.session import COMMANDS
 
     with suppress(ImportError):  # not on Windows; with it, the arrow keys bring back earlier questions
@@ -96,8 +96,8 @@ def _converse(answering: Session, judging: Callable[[], Session], console: Conso
             elif line:
                 text = _text(line)
                 session = judging() if line.startswith(_STATES) else answering
-                with spinner(session.example.table):
-                    record = session.ask(text, line.startswith(_FOLLOWS_UP))
+                with reading(session.example.table) as advance:
+                    record = session.ask(text, line.startswith(_FOLLOWS_UP), advance)
                 console.print(answer_line(record), markup=False)
                 for warning in record["warnings"]:
                     console.print(f"warning: {warning}", markup=False, style="yellow")

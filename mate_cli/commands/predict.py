@@ -127,25 +127,25 @@ def _open(config: PredictConfig) -> Stage | Pipeline:
 def _answer(config: PredictConfig, example: Example, model: Stage | Pipeline) -> dict[str, Any]:
     """The record of the answer: a cell's text, cells and an operator on them, a label, or a span."""
     with without_collection():
+        from mate_cli.inference.answerer import Answerer
         from mate_cli.inference.caveats import caveats, unfinished, withheld
         from mate_cli.inference.pointr import read_cells, top_cells
-        from mate_cli.inference.predictor import Answerer
         from mate_cli.inference.stages import Stage
         from mate_cli.kinds.cell_selection import answer_record
         from mate_cli.reporting.answer import read_answer_record
-        from mate_cli.reporting.progress import spinner
+        from mate_cli.reporting.progress import reading
         from mate_cli.tasks.cell_selection import CellPrediction
 
     if isinstance(model, Stage):
         answerer = Answerer(model.folder, model.config, config.hardware, config.max_tokens, config.rows)
-        with spinner(example.table):
-            record = answerer.record(example, config.before or (), config.top)
+        with reading(example.table) as advance:
+            record = answerer.record(example, config.before or (), config.top, advance)
         remarks = [*answerer.remarks, *caveats(model.config, record)]
         return withheld(record, config.threshold) | {"warnings": remarks}
     assert isinstance(model.selector, Stage)
     stage = model.selector
     answerer = Answerer(stage.folder, stage.config, config.hardware, config.max_tokens)
-    with spinner(example.table):
+    with reading(example.table):
         ranking = answerer.answer(example)
     assert isinstance(ranking, CellPrediction)
     selection = {example.id: top_cells(ranking, config.top)}
@@ -162,7 +162,7 @@ def _answer_file(
     """Answer the questions of a file into another, and say how many there are."""
     questions = read_questions(Path(path))
     with without_collection():
-        from mate_cli.inference.predictor import Answerer
+        from mate_cli.inference.answerer import Answerer
         from mate_cli.inference.question_file import QuestionFile
         from mate_cli.inference.stages import Stage
 

@@ -35,7 +35,7 @@ ASKING = (("question",), ("questions",), ("statement",))
 MOST_TOKENS = 16_384
 """Most tokens of a user's table that are read where ``max_tokens`` is null: about 1,000 rows of six columns."""
 
-ROWS = ("named", "all")
+ROWS = ("chosen", "all")
 """Which rows of a large table are read."""
 
 
@@ -149,9 +149,9 @@ def _max_tokens(of: str = "") -> Any:
 
 def _rows(of: str = "") -> Any:
     text = (
-        "of a table beyond the tokens of the training: the rows that the question names, if it names some and compares "
+        "of a table beyond the tokens of the training: those that the question names or the model finds in its parts; "
     )
-    return key(ROWS[0], f"{of}{text}them with no others; or all rows", choices=ROWS)
+    return key(ROWS[0], f"{of}{text}or all rows, together", choices=ROWS)
 
 
 def _csv_problems(config: PredictConfig | AskConfig) -> list[str]:

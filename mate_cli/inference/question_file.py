@@ -14,9 +14,10 @@ from rich.progress import Progress
 
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference.answer_file import AnswerForm, answer_form, as_text
+from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.caveats import caveats, unanswered, withheld
-from mate_cli.inference.predictor import Answerer
+from mate_cli.inference.table_reader import Advance
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import append_text, content_hash
 from mate_cli.tables.table import Table
@@ -81,8 +82,13 @@ class QuestionFile:
             had, reasons = len(kept), _reasons(kept)
             with Progress(console=console, transient=True) as progress:
                 task = progress.add_task("questions", total=len(questions), completed=had)
+                parts = progress.add_task("parts of a table", visible=False)
+
+                def advance(done: int, total: int) -> None:
+                    progress.update(parts, completed=done, total=total, visible=done < total)
+
                 for start in range(had, len(questions), _BATCH):
-                    records = list(self._records(questions[start : start + _BATCH]))
+                    records = list(self._records(questions[start : start + _BATCH], advance))
                     is_first = not to.exists() or not to.stat().st_size
                     append_text(to, form.text(records, is_first))
                     reasons += _reasons(records)
@@ -91,10 +97,10 @@ class QuestionFile:
             raise UserError(f"to={to}: cannot be written ({disk_reason(error)}); name another file") from error
         return AnsweredFile(had, reasons)
 
-    def _records(self, questions: Sequence[str]) -> Iterator[dict[str, Any]]:
+    def _records(self, questions: Sequence[str], advance: Advance) -> Iterator[dict[str, Any]]:
         found = [self.asked.table_id(question) is not None for question in questions]
         examples = [self.asked.example(question) for question in compress(questions, found)]
-        answers = iter(self.answerer.records(examples, self.top))
+        answers = iter(self.answerer.records(examples, self.top, advance))
         for question, is_found in zip(questions, found, strict=True):
             record = next(answers) if is_found else unanswered(question, None, self.asked.unfound(question))
             warnings = [*self.asked.remarks(question), *self.answerer.remarks, *caveats(self.trained, record)]

@@ -12,9 +12,10 @@ from mate_cli.attention.plan import DocumentPlan
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.batch import Collator
 from mate_cli.encoding.encode import row_of
+from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.onnx_model import OnnxModel
-from mate_cli.inference.predictor import Answerer
+from mate_cli.inference.table_reader import Advance, silent
 from mate_cli.models.model import MateModel
 from mate_cli.models.observed import attention_layers, observed, reason_unobservable
 from mate_cli.models.variants import make_planner
@@ -53,11 +54,12 @@ class Session:
         self.asked: list[str] = []
         self.record: dict[str, Any] | None = None
 
-    def ask(self, question: str, follows_up: bool = False) -> dict[str, Any]:
+    def ask(self, question: str, follows_up: bool = False, advance: Advance = silent) -> dict[str, Any]:
         """Answer a question.
 
         Args:
             follows_up: on the question before it.
+            advance: as in ``Answerer.record``.
 
         Raises:
             UserError: the table does not fit with the question, or there is nothing that it could follow up on.
@@ -68,7 +70,7 @@ class Session:
             raise UserError("there is no question yet to follow up on")
         before = self.asked if follows_up else []
         asked = Example("question", question, self.example.table)
-        record = self.answerer.record(asked, before, self.top)
+        record = self.answerer.record(asked, before, self.top, advance)
         remarks = [*self.answerer.remarks, *caveats(self.trained, record)]
         self.record = withheld(record, self.threshold) | {"warnings": remarks}
         self.example, self.asked = asked, [*before, question]

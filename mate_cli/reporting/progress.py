@@ -1,16 +1,16 @@
-"""Progress of downloads and of a question: on a terminal a bar or a spinner, elsewhere a line for each download."""
+"""Progress of downloads and of a question: on a terminal a bar, elsewhere a line for each download."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    SpinnerColumn,
     TaskID,
     TextColumn,
     TimeRemainingColumn,
@@ -38,6 +38,15 @@ def downloads(console: Console) -> Iterator[Advance]:
         yield advance
 
 
-def spinner(table: Table) -> AbstractContextManager[Any]:
-    """Show on a terminal that a table is read, which takes seconds from hundreds of rows on."""
-    return Console(stderr=True).status(f"reading {table.num_rows:,} rows and {table.num_columns:,} columns")
+@contextmanager
+def reading(table: Table) -> Iterator[Callable[[int, int], None]]:
+    """Show on a terminal that a table is read, which takes seconds from hundreds of rows on, minutes of thousands.
+
+    Yields:
+        a function for the number of its parts that were read, and that of all.
+    """
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(f"reading {table.num_rows:,} rows and {table.num_columns:,} columns", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import FUNCTION_WORDS
@@ -27,26 +28,34 @@ _TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
 """Words that compare a named row with the rest, look past it, or leave it out: then all rows matter."""
 
 
-def named_rows(question: str, table: Table) -> tuple[int, ...]:
-    """Return the rows with the most cells whose whole text stands in the question; none if the question needs others.
+class NamedRows(NamedTuple):
+    """
+    Attributes:
+        rows: numbers of the rows that a question names, from 0 and in order; empty: it names none.
+        suffice: whether it needs no others.
+    """
+
+    rows: tuple[int, ...] = ()
+    suffice: bool = False
+
+
+def named_rows(question: str, table: Table) -> NamedRows:
+    """Return the rows with the most cells whose whole text stands in the question.
 
     Case and marks do not count. Of texts that stand in one another the longest counts. Texts of one character, those of
     the header and words that any question may have name no row.
-
-    Returns:
-        Numbers of rows, from 0 and in order; empty: read the whole table.
     """
     words = format_text(question).split()
     of_rows, in_table = _texts(table)
     spans = _outermost([span for span in _spans(words) if _text(words, span) in in_table])
     named = {_text(words, span) for span in spans}
+    if not named:
+        return NamedRows()
     inside = {place for start, end in spans for place in range(start, end)}
     others = {word for place, word in enumerate(words) if place not in inside}
-    if not named or others & _TO_OTHER_ROWS:
-        return ()
     counts = [len(named & texts) for texts in of_rows]
     most = max(counts)
-    return tuple(row for row, count in enumerate(counts) if count == most)
+    return NamedRows(tuple(row for row, count in enumerate(counts) if count == most), not others & _TO_OTHER_ROWS)
 
 
 @lru_cache(maxsize=8)

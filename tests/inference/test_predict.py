@@ -20,8 +20,8 @@ from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.task import QaConfig, TaskConfig
 from mate_cli.config.train import TrainConfig
 from mate_cli.inference import predictor
+from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.caveats import caveats, unfinished
-from mate_cli.inference.predictor import Answerer
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.tables.table import Example
 from mate_cli.tables.user_table import read_table
@@ -73,7 +73,7 @@ def test_the_key_of_the_table_may_be_left_out(mate, trained, capsys):
 
 def test_many_questions_are_read_with_no_more_tokens_at_once_than_one_may_have(trained, tmp_path):
     hardware = HardwareConfig(name="cpu", accelerator="cpu", micro_batch=3)
-    answerer = Answerer(RunFolder(trained), load_run_config(trained), hardware, max_tokens=110)
+    answerer = Answerer(RunFolder(trained), load_run_config(trained), hardware, max_tokens=110, rows="all")
     examples = []
     for number, rows in enumerate((2, 30, 1, 25, 3, 2, 2, 2, 40)):
         file = tmp_path / f"{number}.csv"
@@ -93,7 +93,7 @@ def test_many_questions_are_read_with_no_more_tokens_at_once_than_one_may_have(t
 
 def test_long_cells_of_which_the_ends_were_not_read_are_said(mate, trained, capsys):
     Path("long.csv").write_text("town,remark\n" + f"Elm,{'a note of words ' * 20}\n" * 5)
-    cut = answer(mate, capsys, trained, "long.csv", "Who?", "max_tokens=256")
+    cut = answer(mate, capsys, trained, "long.csv", "Who?", "max_tokens=256", "rows=all")
     said = "the ends of long cells did not fit 256 tokens and were not read; raise max_tokens, or ask about fewer"
     assert [line for line in cut["warnings"] if line.startswith(said)] == [cut["unread"]]
     assert "unread" not in answer(mate, capsys, trained, "long.csv", "Who?")
@@ -103,11 +103,11 @@ def test_a_linformer_is_not_offered_more_tokens_than_it_was_made_for(mate, capsy
     assert mate("train", *TINY, "model=linformer", "name=short", "task.schedules.smoke.max_tokens=128") == 0
     Path("large.csv").write_text("a,b\n" + "1,2\n" * 100)
     capsys.readouterr()
-    assert mate("predict", "run=runs/sample/short", "table=large.csv", "question=why", "hardware=cpu") == 2
-    assert (
-        "this run reads 128; name rows by the whole text of a cell, or ask about fewer rows or columns"
-        in capsys.readouterr().err
-    )
+    words = ("predict", "run=runs/sample/short", "table=large.csv", "question=why", "hardware=cpu")
+    assert mate(*words, "rows=all") == 2
+    assert "this run reads 128; ask about fewer rows or columns" in capsys.readouterr().err
+    assert mate(*words) == 0
+    assert re.search(r"only the \w+ rows? that its \d+ parts point to w\w+ read together", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("backend", ["varlen", "flex", "dense"])

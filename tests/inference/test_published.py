@@ -20,7 +20,7 @@ from transformers import (
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.encoding.encode import encode, row_of
-from mate_cli.inference.predictor import Answerer
+from mate_cli.inference.answerer import Answerer
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.distribution import package_folder
 from mate_cli.system.errors import UserError

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.onnx_model import OnnxModel
-from mate_cli.inference.predictor import Answerer
 from mate_cli.inference.session import Session
 from mate_cli.models.observed import attention_layers
 from mate_cli.runs.folder import RunFolder, load_run_config

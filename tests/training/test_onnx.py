@@ -17,8 +17,8 @@ from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.rules import problems
 from mate_cli.encoding.batch import Batch
 from mate_cli.encoding.encode import encode, row_of
+from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.onnx_model import OnnxModel
-from mate_cli.inference.predictor import Answerer
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Cell, Example, Table

@@ -144,7 +144,7 @@ def test_every_kind_of_run_answers(mate, runs, table, capsys):
 
 
 def test_a_conversation_goes_on_from_what_was_answered(mate, runs, table, capsys, monkeypatch):
-    from mate_cli.inference.predictor import Answerer
+    from mate_cli.inference.answerer import Answerer
 
     heard = []
 

@@ -1,0 +1,179 @@
+"""What a model reads of a user's table, so that it reads large ones as it learned to read small ones.
+
+Of a table that needs more tokens than the inputs of the training, the rows that the question names are read alone. If
+it names none, or needs others, a table of more than twice as many tokens is read in parts: the model chooses cells in
+each, and their rows are read again, until they fit together. In one input of thousands of tokens, which it was not
+trained on, it mixes up rows. What it counts or adds up it misses more often in parts, though, unless there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from mate_cli.encoding.features import TooLarge
+from mate_cli.inference.reading import Encode, Reading
+from mate_cli.tables.named_rows import named_rows
+from mate_cli.tables.table import Coordinate, Example
+
+Rows = tuple[int, ...]
+"""Numbers of rows, in order; empty: all."""
+
+Advance = Callable[[int, int], None]
+"""Called with the number of parts of a table that were read, and that of all."""
+
+_TOGETHER, _COMPUTED = 2, 8
+"""Times the inputs of the training, up to which rows are read together, and those of an answer that is computed."""
+
+_MOST_NAMED = 4
+"""Named rows that join each part, to be compared with its own; where there are more, each part has some."""
+
+
+def silent(done: int, total: int) -> None:
+    """Show no progress."""
+
+
+class Choice(NamedTuple):
+    """What a model chooses in a reading.
+
+    Attributes:
+        cells: placed in the asked table; computes: whether they are counted, added up or the like.
+    """
+
+    cells: tuple[Coordinate, ...]
+    computes: bool
+
+
+class TableReader(NamedTuple):
+    """
+    Attributes:
+        batch: how many parts are read at once.
+        most: tokens of the inputs of the training; None: read all rows together, whatever they need.
+        limit: tokens that an input may have, at least ``most``.
+    """
+
+    encode: Encode
+    choose: Callable[[Sequence[Reading]], list[Choice]]
+    batch: int
+    most: int | None
+    limit: int
+
+    def read(self, examples: Sequence[Example], advance: Advance) -> list[Reading]:
+        """Choose the rows to read for each example and encode them.
+
+        A follow-up, whose conversation may be about any row, is read with all rows. If a row does not fit by itself,
+        the longest such row is the reading.
+        """
+        if self.most is None:
+            return self._encoded(examples, [()] * len(examples))
+        rows = [_named_alone(example) if self._is_long(example, (), 1) else () for example in examples]
+        short = [
+            number
+            for number, (example, own) in enumerate(zip(examples, rows, strict=True))
+            if _follows_up(example) or not self._is_long(example, own, _TOGETHER)
+        ]
+        encoded = self._encoded([examples[number] for number in short], [rows[number] for number in short])
+        read = dict(zip(short, encoded, strict=True))
+        return [
+            self._narrowed(example, own, read.get(number), advance)
+            for number, (example, own) in enumerate(zip(examples, rows, strict=True))
+        ]
+
+    def _narrowed(self, asked: Example, rows: Rows, reading: Reading | None, advance: Advance) -> Reading:
+        """Return a reading as long as can be read together, if there is one; ``reading`` is that of ``rows``."""
+        if reading is not None and (_follows_up(asked) or self._fits(reading, 1)):
+            return reading
+        if not rows and (rows := _named_alone(asked)):
+            reading = self._together(asked, rows, _TOGETHER)
+        if reading is not None and self._fits(reading, _TOGETHER):
+            return reading
+        return self._in_parts(asked, rows or tuple(range(asked.table.num_rows)), advance)
+
+    def _in_parts(self, asked: Example, rows: Rows, advance: Advance) -> Reading:
+        """Read rows in parts, again and again, until those that they point to fit together, or are nearly all."""
+        named = () if asked.passages else named_rows(asked.question, asked.table).rows
+        named = named if len(named) <= _MOST_NAMED else ()
+        count = 0
+        while len(parts := self._parts(asked, rows, named)) > 1:
+            if unfit := [part for part in parts if isinstance(part.encoded.outcome, TooLarge)]:
+                return max(unfit, key=lambda part: part.encoded.full_length)
+            choices = self._choices(parts, advance)
+            if 2 * sum(choice.computes for choice in choices) > len(parts):
+                reading = self._together(asked, rows, _COMPUTED)
+                if reading is not None and self._fits(reading, _COMPUTED):
+                    return reading._replace(parts=count)
+            found = {row for choice in choices for row, _ in choice.cells}
+            kept = tuple(sorted({*found, *named})) if found else parts[0].rows
+            if len(kept) >= len(rows):
+                break
+            rows, count = kept, count + len(parts)
+        (reading,) = self._encoded([asked], [rows])
+        return reading._replace(parts=count)
+
+    def _choices(self, parts: Sequence[Reading], advance: Advance) -> list[Choice]:
+        choices: list[Choice] = []
+        for start in range(0, len(parts), self.batch):
+            choices += self.choose(parts[start : start + self.batch])
+            advance(len(choices), len(parts))
+        return choices
+
+    def _together(self, asked: Example, rows: Rows, times: int) -> Reading | None:
+        """Encode rows unless they are so many times longer than an input of the training by their cells alone."""
+        return None if self._is_long(asked, rows, times) else self._encoded([asked], [rows])[0]
+
+    def _parts(self, asked: Example, rows: Rows, named: Rows) -> list[Reading]:
+        """Divide rows into parts that fit, in order; a row that is too long for one is a part of its own."""
+        assert self.most is not None
+        parts: list[tuple[Rows, Reading]] = []
+        waiting = _divided(rows, max(1, self.most // asked.table.num_columns))
+        while waiting:
+            read = self._encoded([asked] * len(waiting), [tuple(sorted({*part, *named})) for part in waiting])
+            pairs, waiting = list(zip(waiting, read, strict=True)), []
+            for part, reading in pairs:
+                if len(part) == 1 or self._fits(reading, 1):
+                    parts.append((part, reading))
+                else:
+                    pieces = -(-reading.encoded.full_length // self.most)
+                    waiting += _divided(part, -(-len(part) // pieces))
+        return [reading for _, reading in sorted(parts, key=lambda pair: pair[0])]
+
+    def _fits(self, reading: Reading, times: int) -> bool:
+        return reading.encoded.full_length <= self._most(times)
+
+    def _is_long(self, example: Example, rows: Rows, times: int) -> bool:
+        """Tell long examples without encoding all of their cells, which takes long: a cell has a token or more."""
+        return (len(rows or example.table.rows) + 1) * example.table.num_columns > self._most(times)
+
+    def _most(self, times: int) -> int:
+        assert self.most is not None
+        return min(self.most * times, self.limit)
+
+    def _encoded(self, examples: Sequence[Example], rows: Sequence[Rows]) -> list[Reading]:
+        """Encode each example with these of its rows."""
+        all_rows = [len(own) == example.table.num_rows for example, own in zip(examples, rows, strict=True)]
+        rows = [() if is_all else own for own, is_all in zip(rows, all_rows, strict=True)]
+        read = [with_rows(example, own) if own else example for example, own in zip(examples, rows, strict=True)]
+        return [Reading(*parts) for parts in zip(examples, read, self.encode(read), rows, strict=True)]
+
+
+def _named_alone(example: Example) -> Rows:
+    """The rows that the question names, where it needs no others; linked passages name others."""
+    if _follows_up(example) or example.passages:
+        return ()
+    rows, suffice = named_rows(example.question, example.table)
+    return rows if suffice and len(rows) < example.table.num_rows else ()
+
+
+def _follows_up(example: Example) -> bool:
+    return bool(example.earlier or example.previous)
+
+
+def with_rows(example: Example, rows: Rows) -> Example:
+    """Return the question about these rows of its table, without marks of the answer."""
+    table = example.table.selected(rows, range(example.table.num_columns))
+    return replace(example, table=table, candidates=(), traced=())
+
+
+def _divided(rows: Rows, size: int) -> list[Rows]:
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
