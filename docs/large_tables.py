@@ -267,9 +267,10 @@ def report(scores: dict[tuple[str, str], dict[int, list[bool]]], seconds: dict[s
         "question is asked with the 512 tokens of\nthe model's training, for which columns of larger tables are left "
         "out (of 1,000 rows not even one column fits); with the\nwhole table, which at 5,000 rows is too long "
         "(`rows=all`); and as `mate predict` does, with the rows that the question names\nor, if it names none, those "
-        "that parts of the table point to (`rows=chosen`). Look-ups and counts name rows by a cell as it\nstands in the "
-        'table; reworded look-ups name none ("order number 1018" for A1018, "Adler, Ann B." for Ann B. Adler,\n'
-        '"Elmham part 5" for Elmham 5). Right answers in per cent, with Wilson\'s interval of 95%.\n\n'
+        "that parts of the table point to (`rows=chosen`). Look-ups and counts name rows by a cell as it\nstands "
+        'there; reworded look-ups name none so ("order number 1018" for A1018, "Adler, Ann B." for Ann B. Adler, '
+        '"Elmham\npart 5" for Elmham 5; the number of two names other rows). Right answers in per cent, with '
+        "Wilson's interval of 95%.\n\n"
         + tabulate(right, ("kind", "read", *heads), tablefmt="github")
         + f"\n\nMean seconds of a question, in 32 bits on {processor_name()}:\n\n"
         + tabulate(times, ("read", *heads), tablefmt="github", disable_numparse=True)
