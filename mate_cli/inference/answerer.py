@@ -20,7 +20,7 @@ from mate_cli.inference.calibration import calibration_of
 from mate_cli.inference.caveats import unanswered, unfinished
 from mate_cli.inference.onnx_model import OnnxModel
 from mate_cli.inference.predictor import Predictor
-from mate_cli.inference.reading import Reading
+from mate_cli.inference.reading import Assembled, Reading
 from mate_cli.inference.table_reader import Advance, Choice, TableReader, silent, with_rows
 from mate_cli.kinds.registry import kind_of
 from mate_cli.runs.folder import RunFolder
@@ -85,7 +85,7 @@ class Answerer(Predictor):
         limit = self.options.max_tokens
         most = min(active_schedule(trained).max_tokens, limit) if is_chosen else None
         self._reader, self._together = (
-            TableReader(self._encode, self._choices, hardware.prediction_batch, tokens, limit)
+            TableReader(self._encode, self._choices, self._combine, hardware.prediction_batch, tokens, limit)
             for tokens in (most, None)
         )
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
@@ -99,10 +99,14 @@ class Answerer(Predictor):
         Raises:
             UserError: the question is no text, or does not fit with the table, even with one word in each cell.
         """
-        return self._predicted(self._fitting(example, self._together))
+        (prediction,) = self._predicted([self._fitting(example, self._together)])
+        return prediction
 
-    def read(self, example: Example, advance: Advance = silent) -> Reading:
-        """Choose the rows to read for an example and encode them; ``advance`` as in ``record``.
+    def read(self, example: Example, advance: Advance = silent) -> Reading | Assembled:
+        """Choose the rows to read for an example and encode them, or answer it from parts of the table.
+
+        Args:
+            advance: as in ``record``.
 
         Raises:
             UserError: as ``answer``.
@@ -137,30 +141,41 @@ class Answerer(Predictor):
 
     def _choices(self, readings: Sequence[Reading]) -> list[Choice]:
         assert self.kind.answering is not None
-        in_asked = map(Reading.in_asked, readings, self._predictions(readings))
+        predictions = self._predicted(readings)
+        chosen = map(self.kind.answering.chosen, predictions)
         return [
-            Choice(cells, operator not in ("", NONE.name))
-            for cells, operator in map(self.kind.answering.chosen, in_asked)
+            Choice(prediction, cells, operator not in ("", NONE.name))
+            for prediction, (cells, operator) in zip(predictions, chosen, strict=True)
         ]
+
+    def _combine(self, predictions: Sequence[Prediction]) -> Prediction:
+        assert self.kind.answering is not None
+        assert self.kind.answering.combined is not None
+        combined: Prediction = self.kind.answering.combined(predictions)
+        return combined
 
     def _predictions(self, readings: Sequence[Reading]) -> list[Prediction]:
         rows = [row_of(reading.read, reading.encoded) for reading in readings]
         batches = _batches(rows, self.hardware.prediction_batch, self.options.max_tokens)
         return self.predict(map(self.collator, batches))
 
-    def _fitting(self, example: Example, reader: TableReader, advance: Advance = silent) -> Reading:
+    def _fitting(self, example: Example, reader: TableReader, advance: Advance = silent) -> Reading | Assembled:
         check_question(example.question)
         (reading,) = reader.read([example], advance)
         if reason := self._refusal(reading):
             raise UserError(reason)
         return reading
 
-    def _predicted(self, reading: Reading) -> Prediction:
-        (prediction,) = self._predictions([reading])
-        return prediction
+    def _predicted(self, readings: Sequence[Reading | Assembled]) -> list[Prediction]:
+        """Predict, with the places of cells in the asked tables."""
+        whole = [reading for reading in readings if isinstance(reading, Reading)]
+        predictions = map(Reading.in_asked, whole, self._predictions(whole))
+        return [reading.prediction if isinstance(reading, Assembled) else next(predictions) for reading in readings]
 
-    def _refusal(self, reading: Reading) -> str | None:
+    def _refusal(self, reading: Reading | Assembled) -> str | None:
         """Say that an example does not fit, with a remedy for the longer of question and table; None: it does."""
+        if isinstance(reading, Assembled):
+            return None
         outcome, needed = reading.encoded.outcome, reading.encoded.full_length
         if not isinstance(outcome, TooLarge):
             return None
@@ -193,7 +208,8 @@ class Answerer(Predictor):
             cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
         reading = self.read(example, advance)
-        return self._record(reading, self._predicted(reading), top)
+        (prediction,) = self._predicted([reading])
+        return self._record(reading, prediction, top)
 
     def records(self, examples: Sequence[Example], top: int, advance: Advance = silent) -> list[dict[str, Any]]:
         """As ``record``, of several questions, none of which follows up on another; of one that does not fit, why."""
@@ -201,7 +217,7 @@ class Answerer(Predictor):
         read = self._reader.read(asked, advance)
         reasons = [self._refusal(reading) for reading in read]
         fitting = [reading for reading, reason in zip(read, reasons, strict=True) if reason is None]
-        predictions = iter(self._predictions(fitting))
+        predictions = iter(self._predicted(fitting))
         return [
             self._record(reading, next(predictions), top)
             if reason is None
@@ -209,11 +225,12 @@ class Answerer(Predictor):
             for reading, reason in zip(read, reasons, strict=True)
         ]
 
-    def _record(self, reading: Reading, read: Prediction, top: int) -> dict[str, Any]:
+    def _record(self, reading: Reading | Assembled, prediction: Prediction, top: int) -> dict[str, Any]:
         assert self.kind.answering is not None
-        answering, prediction = self.kind.answering, reading.in_asked(read)
+        answering = self.kind.answering
         record = answering.record(reading.asked.question, reading.asked.table, prediction, top)
-        if unread := reading.unread(self.options.max_tokens):
+        unread = reading.unread() if isinstance(reading, Assembled) else reading.unread(self.options.max_tokens)
+        if unread is not None:
             record["unread"] = unread
         if self.calibration is None or answering.confidence is None:
             return record

@@ -12,6 +12,23 @@ from mate_cli.tables.table import Example
 Encode = Callable[[Sequence[Example]], Iterable[Encoded]]
 
 
+class Assembled(NamedTuple):
+    """An answer that was put together from those of parts of a table.
+
+    Attributes:
+        prediction: with its cells placed in the asked table.
+    """
+
+    asked: Example
+    prediction: Any
+    parts: int
+
+    def unread(self) -> str:
+        """Say that the table was not read together."""
+        parts, rows = f"{self.parts:,} parts", f"{self.asked.table.num_rows:,} rows"
+        return f"the answers to {parts} of the {rows} were put together; rows=all reads every row at once"
+
+
 class Reading(NamedTuple):
     """An example as it is asked, and as the model reads it.
 

@@ -15,6 +15,7 @@ from mate_cli.encoding.encode import row_of
 from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.onnx_model import OnnxModel
+from mate_cli.inference.reading import Assembled
 from mate_cli.inference.table_reader import Advance, silent
 from mate_cli.models.model import MateModel
 from mate_cli.models.observed import attention_layers, observed, reason_unobservable
@@ -87,6 +88,8 @@ class Session:
         if isinstance(self.answerer.model, OnnxModel):
             raise UserError("this model is a graph, which shows no attention; ask the run that it was exported from")
         reading, model = self.answerer.read(self.example), self.answerer.model
+        if isinstance(reading, Assembled):
+            raise UserError(f"{reading.unread()}: there is no attention of all rows; ask about fewer")
         batch = Collator(make_planner(model.config, "eager"))([row_of(reading.read, reading.encoded)])
         assert isinstance(batch.plan, DocumentPlan)
         assert isinstance(model.base_model, MateModel)

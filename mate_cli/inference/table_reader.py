@@ -3,17 +3,18 @@
 Of a table that needs more tokens than the inputs of the training, the rows that the question names are read alone. If
 it names none, or needs others, a table of more than twice as many tokens is read in parts: the model chooses cells in
 each, and their rows are read again, until they fit together. In one input of thousands of tokens, which it was not
-trained on, it mixes up rows. What it counts or adds up it misses more often in parts, though, unless there are many.
+trained on, it mixes up rows. What it counts or adds up are some of the rows, which it misses more often in parts, or
+most of them: then the answers of the parts are put together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import TooLarge
-from mate_cli.inference.reading import Encode, Reading
+from mate_cli.inference.reading import Assembled, Encode, Reading
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Coordinate, Example
 
@@ -38,9 +39,11 @@ class Choice(NamedTuple):
     """What a model chooses in a reading.
 
     Attributes:
-        cells: placed in the asked table; computes: whether they are counted, added up or the like.
+        prediction: with its cells placed in the asked table.
+        cells: those of the answer; computes: whether they are counted, added up or the like.
     """
 
+    prediction: Any
     cells: tuple[Coordinate, ...]
     computes: bool
 
@@ -48,6 +51,7 @@ class Choice(NamedTuple):
 class TableReader(NamedTuple):
     """
     Attributes:
+        combine: put the predictions of parts together (``QuestionAnswering.combined``).
         batch: how many parts are read at once.
         most: tokens of the inputs of the training; None: read all rows together, whatever they need.
         limit: tokens that an input may have, at least ``most``.
@@ -55,18 +59,19 @@ class TableReader(NamedTuple):
 
     encode: Encode
     choose: Callable[[Sequence[Reading]], list[Choice]]
+    combine: Callable[[Sequence[Any]], Any]
     batch: int
     most: int | None
     limit: int
 
-    def read(self, examples: Sequence[Example], advance: Advance) -> list[Reading]:
+    def read(self, examples: Sequence[Example], advance: Advance) -> list[Reading | Assembled]:
         """Choose the rows to read for each example and encode them.
 
         A follow-up, whose conversation may be about any row, is read with all rows. If a row does not fit by itself,
         the longest such row is the reading.
         """
         if self.most is None:
-            return self._encoded(examples, [()] * len(examples))
+            return [*self._encoded(examples, [()] * len(examples))]
         rows = [_named_alone(example) if self._is_long(example, (), 1) else () for example in examples]
         short = [
             number
@@ -80,7 +85,7 @@ class TableReader(NamedTuple):
             for number, (example, own) in enumerate(zip(examples, rows, strict=True))
         ]
 
-    def _narrowed(self, asked: Example, rows: Rows, reading: Reading | None, advance: Advance) -> Reading:
+    def _narrowed(self, asked: Example, rows: Rows, reading: Reading | None, advance: Advance) -> Reading | Assembled:
         """Return a reading as long as can be read together, if there is one; ``reading`` is that of ``rows``."""
         if reading is not None and (_follows_up(asked) or self._fits(reading, 1)):
             return reading
@@ -90,8 +95,8 @@ class TableReader(NamedTuple):
             return reading
         return self._in_parts(asked, rows or tuple(range(asked.table.num_rows)), advance)
 
-    def _in_parts(self, asked: Example, rows: Rows, advance: Advance) -> Reading:
-        """Read rows in parts, again and again, until those that they point to fit together, or are nearly all."""
+    def _in_parts(self, asked: Example, rows: Rows, advance: Advance) -> Reading | Assembled:
+        """Read rows in parts, again and again, until those that they point to fit together, or are all."""
         named = () if asked.passages else named_rows(asked.question, asked.table).rows
         named = named if len(named) <= _MOST_NAMED else ()
         count = 0
@@ -100,6 +105,9 @@ class TableReader(NamedTuple):
                 return max(unfit, key=lambda part: part.encoded.full_length)
             choices = self._choices(parts, advance)
             if 2 * sum(choice.computes for choice in choices) > len(parts):
+                combined = self.combine([choice.prediction for choice in choices])
+                if 2 * len(combined.cells) > len(rows):
+                    return Assembled(asked, combined, count + len(parts))
                 reading = self._together(asked, rows, _COMPUTED)
                 if reading is not None and self._fits(reading, _COMPUTED):
                     return reading._replace(parts=count)

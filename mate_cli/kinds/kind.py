@@ -92,6 +92,7 @@ class QuestionAnswering:
     Attributes:
         record: from ``(question, table, prediction, top)`` to what ``mate predict output=json`` prints.
         chosen: from a prediction to its cells and its operator or label.
+        combined: from the predictions for parts of a table, in order, to that for all of it; None: it computes nothing.
         is_right: judge ``(example, prediction, gold values)`` by the official measure of the task.
         measures: judge ``(examples, records, gold values)``, where records are the lines of ``predictions-*.jsonl`` by
             question id; None: ``mate analyze`` cannot judge them, or knows them as ranked cells.
@@ -106,6 +107,7 @@ class QuestionAnswering:
     measures: Callable[[Sequence[Example], Mapping[str, Any], Mapping[str, Sequence[Value]]], Judgement] | None = None
     confidence: Callable[[Any], Confidence] | None = None
     judged_cells: Callable[[Example, Any], list[tuple[float, bool]]] | None = None
+    combined: Callable[[Sequence[Any]], Any] | None = None
 
 
 @dataclass(frozen=True)

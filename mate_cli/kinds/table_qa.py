@@ -25,7 +25,7 @@ from mate_cli.tables.aggregation import NONE, OPERATORS, TAPAS_OPERATORS
 from mate_cli.tables.computed import computed
 from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
 from mate_cli.tables.table import Example, Table
-from mate_cli.tasks.table_qa import TableAnswer, TableQA
+from mate_cli.tasks.table_qa import TableAnswer, TableQA, combined
 from mate_cli.tasks.weak_supervision import WeakSupervision
 
 HISTORIES = {"model, own history": "own_history", "model, gold history": "gold_history"}
@@ -281,6 +281,7 @@ KIND = TaskKind(
         measures=_measures,
         confidence=_confidence,
         judged_cells=_judged_cells,
+        combined=combined,
     ),
     pools=lambda config: config.num_aggregation_labels > 0,
 )

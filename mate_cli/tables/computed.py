@@ -14,13 +14,18 @@ from mate_cli.tables.amounts import PRECISION, has_amount, read_amounts
 from mate_cli.tables.table import Coordinate, Table
 
 
+_RUNS = 12
+"""Rows, or runs of them, that a formula names; a thousand are read by nobody."""
+
+
 @dataclass(frozen=True)
 class Computed:
     """
     Attributes:
         answer: the number without its unit, but with thousands and millions multiplied out, or the texts of the cells.
         formula: how the number was computed, with its unit, like "SUM(price of rows 2, 5) = $41"; None without one.
-            Rows count from 0, as ``mate predict`` shows them; three or more in a row are written "3-7".
+            Rows count from 0, as ``mate predict`` shows them; three or more in a row are written "3-7", and no more than
+            ``_RUNS`` of them.
         problem: why the cells are the answer although the operator computes.
     """
 
@@ -69,12 +74,14 @@ def _applied(table: Table, cells: Sequence[Coordinate], aggregation: str) -> str
 
 
 def _rows(numbers: Sequence[int]) -> str:
-    """Write row numbers: "row 2", "rows 2, 5", "rows 0, 3-7"."""
+    """Write row numbers: "row 2", "rows 2, 5", "rows 0, 3-7", "rows 0, 2, …, 30 more"."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]  # 1, 2 is no shorter
+    named, left_out = runs[:_RUNS], sum(map(len, runs[_RUNS:]))
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in named]  # 1, 2 is no shorter
+    parts += [f"{left_out:,} more"] if left_out else []
     return f"row{'s' if len(set(numbers)) > 1 else ''} {', '.join(parts)}"

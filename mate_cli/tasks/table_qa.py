@@ -7,6 +7,7 @@ negative (docs/notes.md, notes 24 and 25). Cells are packed as in ``mate_cli.mod
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -145,6 +146,22 @@ class TableQA(Task):
             )
             for answer, numbers, value in zip(predictions, values, batch.answer_value.tolist(), strict=True)
         ]
+
+
+def combined(answers: Sequence[TableAnswer]) -> TableAnswer:
+    """Put together the answers of parts of a table, whose cells are placed in it.
+
+    Its operator is that of most answers, its cells those above 0.5 in the column of most of them (first of equals).
+    """
+    operator, _ = Counter(answer.aggregation for answer in answers).most_common(1)[0]
+    pairs = [pair for answer in answers for pair in zip(answer.cells, answer.probabilities, strict=True)]
+    sure = {cell: probability for cell, probability in pairs if probability > 0.5}
+    columns = Counter(column for _, column in sure)
+    chosen = sorted(cell for cell in sure if cell[1] == max(columns, key=columns.__getitem__))
+    sum_of = sum(answer.aggregation_probability for answer in answers if answer.aggregation == operator)
+    return TableAnswer(
+        answers[0].id, tuple(chosen), tuple(sure[cell] for cell in chosen), operator, sum_of / len(answers)
+    )
 
 
 def batch_grid(batch: Batch) -> Grid:

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.inference.reading import Reading
+from mate_cli.inference.reading import Assembled, Reading
 from mate_cli.inference.table_reader import Choice, TableReader, silent
 from mate_cli.tables.table import Cell, Example, Table
 
@@ -33,8 +33,17 @@ class Model:
         for reading in readings:
             texts = [[cell.text for cell in row] for row in reading.read.table.rows]
             self.read.append((reading.encoded.full_length, len(texts)))
-            choices.append(Choice(tuple((reading.rows[row], 0) for row in self.rule(texts)), self.computes))
+            cells = tuple((reading.rows[row], 0) for row in self.rule(texts))
+            choices.append(Choice(SimpleNamespace(cells=cells), cells, self.computes))
         return choices
+
+
+def put_together(predictions: Sequence[Any]) -> Any:
+    return SimpleNamespace(cells=tuple(cell for prediction in predictions for cell in prediction.cells))
+
+
+def reader(model: Model, batch: int = 3, most: int | None = MOST, limit: int = 999) -> TableReader:
+    return TableReader(encode, model.choose, put_together, batch, most, limit)
 
 
 def asked(rows: Sequence[Sequence[object]], question: str = "which is it ?", **given: Any) -> Example:
@@ -43,7 +52,8 @@ def asked(rows: Sequence[Sequence[object]], question: str = "which is it ?", **g
 
 
 def read(example: Example, model: Model, most: int | None = MOST, batch: int = 3, limit: int = 999) -> Reading:
-    (reading,) = TableReader(encode, model.choose, batch, most, limit).read([example], silent)
+    (reading,) = reader(model, batch, most, limit).read([example], silent)
+    assert isinstance(reading, Reading)
     return reading
 
 
@@ -84,8 +94,7 @@ def test_all_rows_of_an_answer_of_several_are_kept(is_seven: list[bool]) -> None
 
 
 def test_where_the_answer_is_nearly_every_row_they_are_read_together() -> None:
-    model = Model(with_seven)
-    reading = read(asked([("row", 7)] * 50), model)
+    reading = read(asked([("row", 7)] * 50), Model(with_seven))
     assert (reading.rows, reading.parts) == ((), 0)
     assert reading.encoded.full_length == 4 + 2 + 100
 
@@ -99,6 +108,19 @@ def test_rows_to_count_are_read_together_up_to_eight_inputs() -> None:
     assert {*range(0, 200, 20)} <= {*counted.rows}
     assert MOST < counted.encoded.full_length <= 8 * MOST
     assert read(asked(few), Model(with_seven)).encoded.full_length <= MOST
+
+
+def test_most_rows_are_counted_part_by_part_however_many_there_are() -> None:
+    rows = [("row", 7 if number % 10 else 1) for number in range(1000)]
+    sevens = {(row, 0) for row in range(1000) if row % 10}
+    exactly = Model(lambda texts: [row for row, (_, number) in enumerate(texts) if number == "7"], computes=True)
+    (counted,) = reader(exactly).read([asked(rows)], silent)
+    assert isinstance(counted, Assembled)
+    assert {*counted.prediction.cells} == sevens
+    assert counted.parts == len(exactly.read)
+    assert counted.unread() == (
+        f"the answers to {counted.parts} parts of the 1,000 rows were put together; rows=all reads every row at once"
+    )
 
 
 def test_a_part_in_which_nothing_is_chosen_adds_no_row() -> None:
@@ -147,11 +169,9 @@ def test_many_named_rows_are_divided_and_join_no_other_part() -> None:
 
 
 def test_no_more_is_read_together_than_an_input_may_have() -> None:
-    rows = [("row", 7) for _ in range(15)]
-    assert MOST < read(asked(rows), Model(with_seven)).encoded.full_length <= 2 * MOST
-    model = Model(with_seven, computes=True)
-    read(asked([*rows, ("row", 1)]), model, limit=MOST)
-    assert len(model.read) > 1
+    example = asked([("row", 7 if number == 9 else 1) for number in range(15)])
+    assert MOST < read(example, Model(with_seven)).encoded.full_length <= 2 * MOST
+    assert read(example, Model(with_seven, computes=True), limit=MOST).encoded.full_length <= MOST
 
 
 def test_follow_ups_and_all_rows_are_one_input() -> None:
@@ -167,7 +187,8 @@ def test_progress_counts_the_parts_of_each_round() -> None:
     told: list[tuple[int, int]] = []
     model = Model(largest)
     example = asked([("row", number) for number in range(200)])
-    (reading,) = TableReader(encode, model.choose, 4, MOST, 999).read([example], lambda *parts: told.append(parts))
+    (reading,) = reader(model, 4).read([example], lambda *parts: told.append(parts))
+    assert isinstance(reading, Reading)
     ends = [total for done, total in told if done == total]
     assert sum(ends) == reading.parts
     assert len(ends) >= 2
@@ -181,5 +202,6 @@ def test_a_table_is_not_encoded_whole_where_its_cells_alone_are_too_many() -> No
         encoded.extend(e.table.num_rows for e in examples)
         return encode(examples)
 
-    TableReader(counting, Model(largest).choose, 1, MOST, 999).read([asked([("row", n) for n in range(500)])], silent)
+    table = asked([("row", number) for number in range(500)])
+    reader(Model(largest))._replace(encode=counting).read([table], silent)
     assert max(encoded) == MOST // 2

@@ -194,6 +194,13 @@ def test_the_formula_of_an_answer(cells: list[tuple[int, int]], aggregation: str
     assert computed(POINTS, cells, aggregation).formula == shown
 
 
+def test_the_formula_of_many_rows_names_some() -> None:
+    table = Table("t", (Cell("n"),), tuple((Cell(str(row)),) for row in range(1000)))
+    apart = computed(table, [(row, 0) for row in range(0, 999, 3)], "COUNT").formula
+    assert apart == "COUNT(n of rows 0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 321 more) = 333"
+    assert computed(table, [(row, 0) for row in range(1000)], "COUNT").formula == "COUNT(n of rows 0-999) = 1000"
+
+
 @given(st.sets(st.integers(0, 8), min_size=2), st.sampled_from(["SUM", "AVERAGE", "COUNT", "DIFFERENCE"]))
 def test_the_rows_of_a_formula_are_those_of_its_cells(rows: set[int], aggregation: str) -> None:
     result: Any = computed(POINTS, sorted((row, 1) for row in rows), aggregation)

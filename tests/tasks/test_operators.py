@@ -15,7 +15,7 @@ from mate_cli.metrics.denotation import execute
 from mate_cli.models.table_qa import TableLogits
 from mate_cli.tables.aggregation import OPERATORS, TAPAS_OPERATORS
 from mate_cli.tables.table import Cell, Table
-from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid, selection_loss
+from mate_cli.tasks.table_qa import TableAnswer, TableQA, batch_grid, combined, selection_loss
 from mate_cli.tasks.weak_supervision import WeakSupervision, expected_result
 from tests.tasks.packed_tables import FULL, WEAK, table_row
 
@@ -50,6 +50,19 @@ def test_what_is_right_in_validation(cells: list[int], operator: str, right: boo
     assert (verdict.question, verdict.right) == ("0", right)
     (verdict,) = TableQA().verdicts([answer], batch)
     assert verdict.right == (right and cells == [0, 1])
+
+
+def test_answers_of_parts_are_put_together_in_the_column_and_with_the_operator_of_most() -> None:
+    parts = [
+        TableAnswer("0", ((0, 1), (2, 1)), (0.9, 0.6), "SUM", 0.8),
+        TableAnswer("0", ((3, 1), (4, 1)), (0.7, 0.5), "COUNT", 1.0),  # not surer than a half
+        TableAnswer("0", ((6, 2),), (0.9,), "SUM", 0.4),
+        TableAnswer("0", ((8, 1), (2, 1)), (0.8, 0.7), "SUM", 0.8),  # a row that two parts have
+    ]
+    both = combined(parts)
+    assert both == TableAnswer("0", ((0, 1), (2, 1), (3, 1), (8, 1)), (0.9, 0.7, 0.7, 0.8), "SUM", 0.5)
+    unsure = TableAnswer("0", ((0, 1),), (0.4,), "COUNT", 0.6)
+    assert combined([unsure, unsure]) == TableAnswer("0", (), (), "COUNT", 0.6)
 
 
 def test_without_an_answer_nothing_is_right() -> None:
