@@ -13,7 +13,6 @@ from mate_cli.tables.aggregation import operator_named
 from mate_cli.tables.amounts import PRECISION, has_amount, read_amounts
 from mate_cli.tables.table import Coordinate, Table
 
-
 _RUNS = 12
 """Rows, or runs of them, that a formula names; a thousand are read by nobody."""
 
@@ -24,8 +23,8 @@ class Computed:
     Attributes:
         answer: the number without its unit, but with thousands and millions multiplied out, or the texts of the cells.
         formula: how the number was computed, with its unit, like "SUM(price of rows 2, 5) = $41"; None without one.
-            Rows count from 0, as ``mate predict`` shows them; three or more in a row are written "3-7", and no more than
-            ``_RUNS`` of them.
+            Rows count from 0, as ``mate predict`` shows them; three or more in a row are written "3-7", and
+            those beyond ``_RUNS`` are counted.
         problem: why the cells are the answer although the operator computes.
     """
 
