@@ -286,11 +286,11 @@ def report(scores: dict[tuple[str, str], dict[int, list[bool]]], seconds: dict[s
     ]
     text = (
         f"Written by `make large-tables`: {len(SUBJECTS) * ROWS[30]} made tables of each size, {len(SUBJECTS)} of "
-        "5,000 rows, six columns. Each question is asked with the 512 tokens of the model's training, for which columns "
-        "of larger tables are left out (of 1,000 rows not even one column fits); with the whole table, which at 5,000 "
-        "rows is too long (`rows=all`); and as `mate predict` does (`rows=chosen`), with the rows that the question "
-        "names or, if it names none, those that parts of the table point to, or with the answers of the parts put "
-        "together. Look-ups and counts name rows by a cell as it stands there; reworded look-ups name none so "
+        "5,000 rows, six columns. Each question is asked with the 512 tokens of the model's training, for which "
+        "columns of larger tables are left out (of 1,000 rows not even one column fits); with the whole table, which "
+        "at 5,000 rows is too long (`rows=all`); and as `mate predict` does (`rows=chosen`), with the rows that the "
+        "question names or, if it names none, those that parts of the table point to, or with the answers of the parts "
+        "put together. Look-ups and counts name rows by a cell as it stands there; reworded look-ups name none so "
         '("order number 1018" for A1018, "Adler, Ann B." for Ann B. Adler, "Elmham part 5" for Elmham 5). Questions of '
         "all rows ask how many there are, and for the sum and the mean of a column. Right answers in per cent, with "
         "Wilson's interval of 95%."
