@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mate_cli.config.inference import SELECTORS
+from mate_cli.config.evaluation import SELECTORS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.encoding.source import DataSource
 from mate_cli.inference.stages import Stage, recorded_stage

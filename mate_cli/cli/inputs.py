@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from mate_cli.config.inference import SELECTORS
+from mate_cli.config.evaluation import SELECTORS
 from mate_cli.config.paths import cache_folder
 from mate_cli.config.train import TrainConfig
 from mate_cli.runs.find import is_run_folder, run_folders, what_else

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mate_cli.config.inference import EvaluateConfig
+from mate_cli.config.evaluation import EvaluateConfig
+from mate_cli.config.inference import ALL_ROWS
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
 from mate_cli.system.importing import without_collection
@@ -62,7 +63,8 @@ def _score_run(config: EvaluateConfig, run: str, console: Console) -> None:
 def _label(config: EvaluateConfig, part: str) -> str:
     """Return the name of scores and predictions: the part of the data, then what else differs from the training."""
     held_out = "held_out" if config.calibrate is not None and config.split == "train" else None
-    marks = (held_out, "unseen" if config.seen else None, "blank" if config.blank_question else None)
+    rows = config.rows if config.rows != ALL_ROWS else None
+    marks = (held_out, rows, "unseen" if config.seen else None, "blank" if config.blank_question else None)
     return "-".join(str(word) for word in (part, config.max_tokens, config.expansion, *marks) if word)
 
 
@@ -96,6 +98,8 @@ def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedR
             f"expansion={config.expansion}: run={run} of task={trained.task.name} reads no linked passages that it "
             "could change; leave it out"
         )
+    if config.rows != ALL_ROWS and trained.task.traits.asked != "question":
+        raise UserError(f"rows={config.rows}: run={run} of task={trained.task.name} answers no questions; leave it out")
     trained.paths = config.paths
     seen = tuple(training_split(Path(path)) for path in config.seen or ())
 
@@ -104,7 +108,9 @@ def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedR
         return UnseenSource(source, seen) if seen else source
 
     data = config.data_dir or trained.data_dir
-    return EvaluatedRun(folder, trained, config.hardware, config.split, data, config.blank_question, console, part)
+    return EvaluatedRun(
+        folder, trained, config.hardware, config.split, data, config.blank_question, console, part, config.rows
+    )
 
 
 def _show_trust(

@@ -8,7 +8,8 @@ from omegaconf import MISSING
 
 from mate_cli.config.analysis import AnalyzeConfig
 from mate_cli.config.bench import BenchConfig
-from mate_cli.config.inference import AskConfig, EvaluateConfig, PredictConfig
+from mate_cli.config.evaluation import EvaluateConfig
+from mate_cli.config.inference import AskConfig, PredictConfig
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.reproduce import ReproduceConfig
 from mate_cli.config.rules import key

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from mate_cli.config.inference import EvaluateConfig
+from mate_cli.config.evaluation import EvaluateConfig
 from mate_cli.config.task import active_schedule
 from mate_cli.encoding.source import DataSource, DrawnSource, PartSource, SplitSource
 from mate_cli.inference.pointr import read_cells, select

@@ -29,6 +29,9 @@ from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
 
+_AT_ONCE = 32
+"""Examples that are encoded together: many for the speed, few for the memory of large tables."""
+
 
 def _with_tokens(trained: TrainConfig, max_tokens: int | None) -> TrainConfig:
     """Return the configuration with inputs of at most ``max_tokens``; None: as in training."""
@@ -224,6 +227,12 @@ class Answerer(Predictor):
             else unanswered(reading.asked.question, reading.asked.table.id, reason)
             for reading, reason in zip(read, reasons, strict=True)
         ]
+
+    def predict_examples(self, examples: Sequence[Example]) -> Iterator[Prediction]:
+        """Predict examples, in order, each by the rows that are read for it; those that do not fit are left out."""
+        for start in range(0, len(examples), _AT_ONCE):
+            read = self._reader.read(examples[start : start + _AT_ONCE], silent)
+            yield from self._predicted([reading for reading in read if self._refusal(reading) is None])
 
     def _record(self, reading: Reading | Assembled, prediction: Prediction, top: int) -> dict[str, Any]:
         assert self.kind.answering is not None

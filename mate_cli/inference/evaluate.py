@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import Progress
 
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.train import TrainConfig
@@ -19,6 +20,7 @@ from mate_cli.encoding.masked_example import MaskingOptions
 from mate_cli.encoding.masked_rows import HeldOut, MaskedStream, ShardedCorpus
 from mate_cli.encoding.source import BlankedSource, DataSource, SplitSource
 from mate_cli.encoding.tokenizer import CellTokenizer
+from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.predictor import Predictor
 from mate_cli.kinds.kind import Evaluation
 from mate_cli.kinds.registry import kind_of, task_of
@@ -42,6 +44,7 @@ class EvaluatedRun:
         data_folder: of the split or the corpus; None for a task that needs none.
         blank_question: remove the questions.
         part: what of the split is asked, or what is made of it; the split itself if not given.
+        rows: which rows of tables beyond the tokens of the training are read, as in ``Answerer``.
     """
 
     folder: RunFolder
@@ -52,6 +55,7 @@ class EvaluatedRun:
     blank_question: bool
     console: Console
     part: Callable[[DataSource], SplitSource] = lambda whole: whole
+    rows: str = "all"
 
     @cached_property
     def base(self) -> DataSource:
@@ -80,6 +84,8 @@ class EvaluatedRun:
         Raises:
             UserError: the data is missing, or the run has no such split.
         """
+        if self.rows == "chosen":
+            return {prediction.id: prediction for prediction in self._by_chosen_rows(self.asked.read().examples)}
         if not self.config.task.traits.learns_from_corpus:
             return predict_split(self.folder, self.config, self.hardware, self.asked, self.console)
         if self.split != "dev" or self.blank_question:
@@ -95,14 +101,13 @@ class EvaluatedRun:
         This is SQA's official setting, "sequence" in the release (docs/notes.md, note 33). A question whose predecessor
         is missing or did not fit gets no previous answer.
         """
-        predictor, tokenizer = self._predictor, CellTokenizer(self.folder.best_model)
         answers: dict[str, TableAnswer] = {}
         cells: dict[tuple[str, int], tuple[Coordinate, ...]] = {}  # by conversation and position in it
         by_position = attrgetter("position")
         for _, questions in groupby(sorted(self.asked.read().examples, key=by_position), key=by_position):
             turns = [replace(e, previous=cells.get((e.conversation, e.position - 1), ())) for e in questions]
             place = {example.id: (example.conversation, example.position) for example in turns}
-            for answer in predictor.predict_rows(rows_that_fit(turns, tokenizer, predictor.options)):
+            for answer in self._by_chosen_rows(turns) if self.rows == "chosen" else self._by_all_rows(turns):
                 assert isinstance(answer, TableAnswer)
                 answers[answer.id], cells[place[answer.id]] = answer, answer.cells
         return answers
@@ -119,6 +124,19 @@ class EvaluatedRun:
             UserError: the run has no model, the model does not match its configuration, or the data is missing.
         """
         return kind_of(self.config.task).evaluate(self)
+
+    def _by_all_rows(self, examples: Sequence[Example]) -> list[Any]:
+        predictor, tokenizer = self._predictor, CellTokenizer(self.folder.best_model)
+        return predictor.predict_rows(rows_that_fit(examples, tokenizer, predictor.options))
+
+    def _by_chosen_rows(self, examples: Sequence[Example]) -> list[Any]:
+        with Progress(console=self.console, transient=True) as progress:
+            predictions = self._answerer.predict_examples(examples)
+            return list(progress.track(predictions, total=len(examples), description="questions"))
+
+    @cached_property
+    def _answerer(self) -> Answerer:
+        return Answerer(self.folder, self.config, self.hardware, rows=self.rows)
 
     @cached_property
     def _questions(self) -> SplitSource:

@@ -17,8 +17,8 @@ from rich.console import Console
 from torch.utils.data import DataLoader, IterableDataset
 
 from mate_cli.config.choices import one_for_each
+from mate_cli.config.evaluation import SELECTORS
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.inference import SELECTORS
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.features import EncodingOptions

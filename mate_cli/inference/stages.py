@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mate_cli.config.inference import SELECTORS
+from mate_cli.config.evaluation import SELECTORS
 from mate_cli.config.kinds import Role
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.task import Input
