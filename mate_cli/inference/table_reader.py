@@ -97,9 +97,7 @@ class TableReader(NamedTuple):
 
     def _in_parts(self, asked: Example, rows: Rows, advance: Advance) -> Reading | Assembled:
         """Read rows in parts, again and again, until those that they point to fit together, or are all."""
-        named = () if asked.passages else named_rows(asked.question, asked.table).rows
-        named = named if len(named) <= _MOST_NAMED else ()
-        count = 0
+        named, count = self._joining(asked), 0
         while len(parts := self._parts(asked, rows, named)) > 1:
             if unfit := [part for part in parts if isinstance(part.encoded.outcome, TooLarge)]:
                 return max(unfit, key=lambda part: part.encoded.full_length)
@@ -118,6 +116,15 @@ class TableReader(NamedTuple):
             rows, count = kept, count + len(parts)
         (reading,) = self._encoded([asked], [rows])
         return reading._replace(parts=count)
+
+    def _joining(self, asked: Example) -> Rows:
+        """The rows that join each part because the question names them, if they leave half of it to others."""
+        assert self.most is not None
+        rows = () if asked.passages else named_rows(asked.question, asked.table).rows
+        if not 0 < len(rows) <= _MOST_NAMED:
+            return ()
+        (reading,) = self._encoded([asked], [rows])
+        return rows if 2 * reading.encoded.full_length <= self.most else ()
 
     def _choices(self, parts: Sequence[Reading], advance: Advance) -> list[Choice]:
         choices: list[Choice] = []

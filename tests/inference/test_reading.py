@@ -162,3 +162,31 @@ def test_rows_is_chosen_or_all_and_belongs_to_a_run(mate, trained, capsys):
     assert "rows belongs to run" in capsys.readouterr().err
     assert mate("predict", f"run={trained}", "table=towns.csv", "question=Who?", "rows=few") == 2
     assert "unknown rows 'few'" in capsys.readouterr().err
+
+
+def test_a_split_is_scored_with_chosen_rows_under_a_name_of_its_own(mate, trained, answerer, capsys):
+    words = ("evaluate", f"run={trained}", "split=dev", "hardware=cpu", "hardware.precision='32'")
+    assert mate(*words) == 0
+    assert mate(*words, "rows=chosen") == 0
+    assert "dev-chosen: Hits@k" in capsys.readouterr().out
+    by_rows = [
+        {record["id"]: record for record in map(json.loads, (trained / name).read_text().splitlines())}
+        for name in ("predictions-dev.jsonl", "predictions-dev-chosen.jsonl")
+    ]
+    all_rows, chosen = by_rows
+    assert all_rows.keys() == chosen.keys()
+    assert all_rows == chosen  # no table of the sample is larger than the inputs of the training
+    assert "dev-chosen" in json.loads((trained / "metrics.json").read_text())
+
+
+def test_rows_of_a_split_go_with_nothing_that_reads_all_and_need_questions(mate, trained, capsys):
+    words = ("evaluate", f"run={trained}", "split=dev", "rows=chosen")
+    for more, line in (
+        (("max_tokens=512",), "max_tokens reads all rows; leave out rows=chosen"),
+        (("calibrate=0.9",), "calibrate reads all rows; leave out rows=chosen"),
+        (("unanswerable=true",), "unanswerable reads all rows; leave out rows=chosen"),
+    ):
+        assert mate(*words, *more) == 2
+        assert line in capsys.readouterr().err
+    assert mate("evaluate", "selector=oracle", f"reader={trained}", "rows=chosen") == 2
+    assert "rows belongs to run" in capsys.readouterr().err

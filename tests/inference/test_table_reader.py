@@ -158,6 +158,14 @@ def test_named_rows_are_read_alone_and_join_every_part_where_others_matter() -> 
     assert all("town41" in names for names in seen)
 
 
+def test_named_rows_that_would_fill_half_of_a_part_join_none() -> None:
+    rows = [(f"town{number}", " ".join([str(number)] * 3)) for number in range(40)]
+    seen: list[list[str]] = []
+    model = Model(lambda texts: seen.append([name for name, _ in texts]) or [0])
+    read(asked(rows, "what is next after town21 or town22 ?"), model)
+    assert sum("town21" in names for names in seen[:8]) <= 1
+
+
 def test_many_named_rows_are_divided_and_join_no_other_part() -> None:
     rows = [("oslo" if number % 2 else "rome", number) for number in range(60)]
     named = read(asked(rows, "which is the largest in oslo ?"), Model(largest))
