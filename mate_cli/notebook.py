@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mate_cli.config.catalogue import typed_options
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.inference import ROWS
+from mate_cli.config.inference import CHOSEN_ROWS, ROWS
 from mate_cli.config.rules import unknown_name
 from mate_cli.config.task import LEAST_TOKENS
 from mate_cli.config.train import TrainConfig
@@ -157,7 +157,7 @@ def load_run(
     max_tokens: int | None = None,
     hardware: HardwareConfig | str | None = None,
     statements: bool = False,
-    rows: str = ROWS[0],
+    rows: str = CHOSEN_ROWS,
 ) -> LoadedRun:
     """A run folder, or a folder that ``mate export`` wrote, with its model; None: the released model, if installed.
 

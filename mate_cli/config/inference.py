@@ -56,7 +56,7 @@ def _rows(of: str = "") -> Any:
     text = (
         "of a table beyond the tokens of the training: those that the question names or the model finds in its parts; "
     )
-    return key(ROWS[0], f"{of}{text}or all rows, together", choices=ROWS)
+    return key(CHOSEN_ROWS, f"{of}{text}or all rows, together", choices=ROWS)
 
 
 def _csv_problems(config: PredictConfig | AskConfig) -> list[str]:
@@ -149,7 +149,7 @@ class PredictConfig:
     def problems(self) -> list[str]:
         """One run, or one of each stage."""
         alone = ["weight belongs to selector and reader"] if self.selector is None and self.weight != 1 else []
-        alone += ["rows belongs to run"] if self.selector is not None and self.rows != ROWS[0] else []
+        alone += ["rows belongs to run"] if self.selector is not None and self.rows != CHOSEN_ROWS else []
         before = ["before belongs to run"] if self.selector is not None and self.before else []
         many = "questions" if self.questions else None
         single = [f"{many} are asked of a run: leave out selector and reader"] if many and self.selector else []

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.inference import MOST_TOKENS, ROWS
+from mate_cli.config.inference import CHOSEN_ROWS, MOST_TOKENS
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
@@ -77,21 +77,17 @@ class Answerer(Predictor):
         trained: TrainConfig,
         hardware: HardwareConfig,
         max_tokens: int | None = None,
-        rows: str = ROWS[0],
+        rows: str = CHOSEN_ROWS,
     ) -> None:
         super().__init__(folder, _with_tokens(trained, max_tokens), hardware, fixed_shapes=False)
         self.rows = rows
         if max_tokens is None:
             longest = max(self.options.max_tokens, min(MOST_TOKENS, self._limit))
             self.options = replace(self.options, max_tokens=longest)
-        is_chosen = rows == "chosen" and trained.task.traits.asked == "question"
-        limit = self.options.max_tokens
-        most = min(active_schedule(trained).max_tokens, limit) if is_chosen else None
-        self._reader, self._together = (
-            TableReader(self._encode, self._choices, self._combine, hardware.prediction_batch, tokens, limit)
-            for tokens in (most, None)
-        )
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
+        is_chosen = rows == CHOSEN_ROWS and trained.task.traits.asked == "question"
+        most = min(active_schedule(trained).max_tokens, self.options.max_tokens) if is_chosen else None
+        self._reader, self._together = self._table_reader(most), self._table_reader(None)
         self.tokenizer.check_fits(self.model.config.vocab_size)
         self.calibration, remarks = calibration_of(folder)
         self.remarks = [*unfinished(folder), *remarks]
@@ -139,6 +135,11 @@ class Answerer(Predictor):
             limits.append(self.options.max_positions)
         return min(limits)
 
+    def _table_reader(self, most: int | None) -> TableReader:
+        combine = None if self.kind.answering is None else self.kind.answering.combined
+        batch, limit = self.hardware.prediction_batch, self.options.max_tokens
+        return TableReader(self._encode, self._choices, combine, batch, most, limit)
+
     def _encode(self, examples: Sequence[Example]) -> Iterable[Encoded]:
         return encode(examples, self.tokenizer, self.options)
 
@@ -150,12 +151,6 @@ class Answerer(Predictor):
             Choice(prediction, cells, operator not in ("", NONE.name))
             for prediction, (cells, operator) in zip(predictions, chosen, strict=True)
         ]
-
-    def _combine(self, predictions: Sequence[Prediction]) -> Prediction:
-        assert self.kind.answering is not None
-        assert self.kind.answering.combined is not None
-        combined: Prediction = self.kind.answering.combined(predictions)
-        return combined
 
     def _predictions(self, readings: Sequence[Reading]) -> list[Prediction]:
         rows = [row_of(reading.read, reading.encoded) for reading in readings]

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from mate_cli.config.hardware import HardwareConfig
+from mate_cli.config.inference import ALL_ROWS, CHOSEN_ROWS
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import rows_that_fit
 from mate_cli.encoding.masked_example import MaskingOptions
@@ -55,7 +56,7 @@ class EvaluatedRun:
     blank_question: bool
     console: Console
     part: Callable[[DataSource], SplitSource] = lambda whole: whole
-    rows: str = "all"
+    rows: str = ALL_ROWS
 
     @cached_property
     def base(self) -> DataSource:
@@ -84,7 +85,7 @@ class EvaluatedRun:
         Raises:
             UserError: the data is missing, or the run has no such split.
         """
-        if self.rows == "chosen":
+        if self.rows == CHOSEN_ROWS:
             return {prediction.id: prediction for prediction in self._by_chosen_rows(self.asked.read().examples)}
         if not self.config.task.traits.learns_from_corpus:
             return predict_split(self.folder, self.config, self.hardware, self.asked, self.console)
@@ -107,7 +108,7 @@ class EvaluatedRun:
         for _, questions in groupby(sorted(self.asked.read().examples, key=by_position), key=by_position):
             turns = [replace(e, previous=cells.get((e.conversation, e.position - 1), ())) for e in questions]
             place = {example.id: (example.conversation, example.position) for example in turns}
-            for answer in self._by_chosen_rows(turns) if self.rows == "chosen" else self._by_all_rows(turns):
+            for answer in self._by_chosen_rows(turns) if self.rows == CHOSEN_ROWS else self._by_all_rows(turns):
                 assert isinstance(answer, TableAnswer)
                 answers[answer.id], cells[place[answer.id]] = answer, answer.cells
         return answers

@@ -27,6 +27,9 @@ Advance = Callable[[int, int], None]
 _TOGETHER, _COMPUTED = 2, 8
 """Times the inputs of the training, up to which rows are read together, and those of an answer that is computed."""
 
+_SHRUNK = 0.75
+"""Share of the rows that the next parts have at most; where parts point to more of them, these belong to the answer."""
+
 _MOST_NAMED = 4
 """Named rows that join each part, to be compared with its own; where there are more, each part has some."""
 
@@ -51,7 +54,7 @@ class Choice(NamedTuple):
 class TableReader(NamedTuple):
     """
     Attributes:
-        combine: put the predictions of parts together (``QuestionAnswering.combined``).
+        combine: puts the predictions of parts together (``QuestionAnswering.combined``).
         batch: how many parts are read at once.
         most: tokens of the inputs of the training; None: read all rows together, whatever they need.
         limit: tokens that an input may have, at least ``most``.
@@ -59,7 +62,7 @@ class TableReader(NamedTuple):
 
     encode: Encode
     choose: Callable[[Sequence[Reading]], list[Choice]]
-    combine: Callable[[Sequence[Any]], Any]
+    combine: Callable[[Sequence[Any]], Any] | None
     batch: int
     most: int | None
     limit: int
@@ -96,26 +99,29 @@ class TableReader(NamedTuple):
         return self._in_parts(asked, rows or tuple(range(asked.table.num_rows)), advance)
 
     def _in_parts(self, asked: Example, rows: Rows, advance: Advance) -> Reading | Assembled:
-        """Read rows in parts, again and again, until those that they point to fit together, or are all."""
-        named, count = self._joining(asked), 0
-        while len(parts := self._parts(asked, rows, named)) > 1:
+        """Read rows in parts, again and again, until those that they point to fit together, or are nearly all."""
+        named, count, shrink = self._joining(asked), 0, True
+        combined: Assembled | None = None
+        while shrink and len(parts := self._parts(asked, rows, named)) > 1:
             if unfit := [part for part in parts if isinstance(part.encoded.outcome, TooLarge)]:
                 return max(unfit, key=lambda part: part.encoded.full_length)
             choices = self._choices(parts, advance)
-            if 2 * sum(choice.computes for choice in choices) > len(parts):
-                combined = self.combine([choice.prediction for choice in choices])
-                if 2 * len(combined.cells) > len(rows):
-                    return Assembled(asked, combined, count + len(parts))
-                reading = self._together(asked, rows, _COMPUTED)
-                if reading is not None and self._fits(reading, _COMPUTED):
-                    return reading._replace(parts=count)
+            if self.combine is not None:
+                answer = self.combine([choice.prediction for choice in choices])
+                combined = Assembled(asked, answer, count + len(parts))
+                if 2 * sum(choice.computes for choice in choices) > len(parts):
+                    if 2 * len(answer.cells) > len(rows):
+                        return combined
+                    reading = self._together(asked, rows, _COMPUTED)
+                    if reading is not None and self._fits(reading, _COMPUTED):
+                        return reading._replace(parts=count)
             found = {row for choice in choices for row, _ in choice.cells}
             kept = tuple(sorted({*found, *named})) if found else parts[0].rows
-            if len(kept) >= len(rows):
-                break
+            shrink = len(kept) <= _SHRUNK * len(rows)
             rows, count = kept, count + len(parts)
         (reading,) = self._encoded([asked], [rows])
-        return reading._replace(parts=count)
+        is_short = reading.encoded.full_length <= self.limit
+        return combined if combined is not None and not (shrink or is_short) else reading._replace(parts=count)
 
     def _joining(self, asked: Example) -> Rows:
         """The rows that join each part because the question names them, if they leave half of it to others."""

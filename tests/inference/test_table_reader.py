@@ -93,10 +93,20 @@ def test_all_rows_of_an_answer_of_several_are_kept(is_seven: list[bool]) -> None
     assert len(reading.rows) <= max(9, len(sevens) + 9)
 
 
-def test_where_the_answer_is_nearly_every_row_they_are_read_together() -> None:
-    reading = read(asked([("row", 7)] * 50), Model(with_seven))
-    assert (reading.rows, reading.parts) == ((), 0)
-    assert reading.encoded.full_length == 4 + 2 + 100
+def test_where_the_answer_is_nearly_every_row_they_are_read_together_or_put_together() -> None:
+    nearly = asked([("row", 7 if number % 50 else 1) for number in range(200)])
+    sevens = [row for row in range(200) if row % 50]
+    exactly = Model(lambda texts: [row for row, (_, number) in enumerate(texts) if number == "7"])
+    reading = read(nearly, exactly)
+    assert list(reading.rows) == sevens
+    assert reading.encoded.full_length == 4 + 2 + 2 * len(sevens)
+    assert reading.parts == len(exactly.read)  # and not parts of parts, again and again
+    (listed,) = reader(exactly, limit=MOST).read([nearly], silent)
+    assert isinstance(listed, Assembled)
+    assert [row for row, _ in listed.prediction.cells] == sevens
+    (refused,) = reader(exactly, limit=MOST)._replace(combine=None).read([nearly], silent)
+    assert isinstance(refused, Reading)
+    assert refused.encoded.full_length > MOST
 
 
 def test_rows_to_count_are_read_together_up_to_eight_inputs() -> None:
