@@ -21,7 +21,7 @@ from mate_cli.inference.caveats import unanswered, unfinished
 from mate_cli.inference.onnx_model import OnnxModel
 from mate_cli.inference.predictor import Predictor
 from mate_cli.inference.reading import Assembled, Reading
-from mate_cli.inference.table_reader import Advance, Choice, TableReader, silent, with_rows
+from mate_cli.inference.table_reader import Advance, PartChoice, TableReader, silent, with_rows
 from mate_cli.kinds.registry import kind_of
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError, shown
@@ -143,12 +143,12 @@ class Answerer(Predictor):
     def _encode(self, examples: Sequence[Example]) -> Iterable[Encoded]:
         return encode(examples, self.tokenizer, self.options)
 
-    def _choices(self, readings: Sequence[Reading]) -> list[Choice]:
+    def _choices(self, readings: Sequence[Reading]) -> list[PartChoice]:
         assert self.kind.answering is not None
         predictions = self._predicted(readings)
         chosen = map(self.kind.answering.chosen, predictions)
         return [
-            Choice(prediction, cells, operator not in ("", NONE.name))
+            PartChoice(prediction, cells, operator not in ("", NONE.name))
             for prediction, (cells, operator) in zip(predictions, chosen, strict=True)
         ]
 

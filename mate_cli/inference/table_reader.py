@@ -38,8 +38,8 @@ def silent(done: int, total: int) -> None:
     """Show no progress."""
 
 
-class Choice(NamedTuple):
-    """What a model chooses in a reading.
+class PartChoice(NamedTuple):
+    """What a model chooses in a part of a table.
 
     Attributes:
         prediction: with its cells placed in the asked table.
@@ -61,7 +61,7 @@ class TableReader(NamedTuple):
     """
 
     encode: Encode
-    choose: Callable[[Sequence[Reading]], list[Choice]]
+    choose: Callable[[Sequence[Reading]], list[PartChoice]]
     combine: Callable[[Sequence[Any]], Any] | None
     batch: int
     most: int | None
@@ -132,8 +132,8 @@ class TableReader(NamedTuple):
         (reading,) = self._encoded([asked], [rows])
         return rows if 2 * reading.encoded.full_length <= self.most else ()
 
-    def _choices(self, parts: Sequence[Reading], advance: Advance) -> list[Choice]:
-        choices: list[Choice] = []
+    def _choices(self, parts: Sequence[Reading], advance: Advance) -> list[PartChoice]:
+        choices: list[PartChoice] = []
         for start in range(0, len(parts), self.batch):
             choices += self.choose(parts[start : start + self.batch])
             advance(len(choices), len(parts))

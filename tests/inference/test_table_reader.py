@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.inference.reading import Assembled, Reading
-from mate_cli.inference.table_reader import Choice, TableReader, silent
+from mate_cli.inference.table_reader import PartChoice, TableReader, silent
 from mate_cli.tables.table import Cell, Example, Table
 
 MOST = 24
@@ -28,13 +28,13 @@ class Model:
     def __init__(self, rule: Callable[[list[list[str]]], list[int]], computes: bool = False) -> None:
         self.rule, self.computes, self.read = rule, computes, []
 
-    def choose(self, readings: Sequence[Reading]) -> list[Choice]:
+    def choose(self, readings: Sequence[Reading]) -> list[PartChoice]:
         choices = []
         for reading in readings:
             texts = [[cell.text for cell in row] for row in reading.read.table.rows]
             self.read.append((reading.encoded.full_length, len(texts)))
             cells = tuple((reading.rows[row], 0) for row in self.rule(texts))
-            choices.append(Choice(SimpleNamespace(cells=cells), cells, self.computes))
+            choices.append(PartChoice(SimpleNamespace(cells=cells), cells, self.computes))
         return choices
 
 
