@@ -203,7 +203,8 @@ class Answerer(Predictor):
         """
         for question in before:
             assert self.kind.answering is not None
-            cells, _ = self.kind.answering.chosen(self.answer(replace(example, question=question)))
+            (earlier,) = self._predicted([self.read(replace(example, question=question), advance)])
+            cells, _ = self.kind.answering.chosen(earlier)
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
         reading = self.read(example, advance)
         (prediction,) = self._predicted([reading])

@@ -9,6 +9,7 @@ most of them: then the answers of the parts are put together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -24,14 +25,14 @@ Rows = tuple[int, ...]
 Advance = Callable[[int, int], None]
 """Called with the number of parts of a table that were read, and that of all."""
 
-_TOGETHER, _COMPUTED = 2, 8
-"""Times the inputs of the training, up to which rows are read together, and those of an answer that is computed."""
+_TOGETHER, _COMPUTED, _CONVERSED = 2.0, 8.0, math.inf
+"""Times the inputs of the training, up to which rows are read together: usually, to compute, and for follow-ups."""
 
 _SHRUNK = 0.75
 """Share of the rows that the next parts have at most; where parts point to more of them, these belong to the answer."""
 
 _MOST_NAMED = 4
-"""Named rows that join each part, to be compared with its own; where there are more, each part has some."""
+"""Rows, named or of the answer before, that join each part, to be compared with its own; of more, each has some."""
 
 
 def silent(done: int, total: int) -> None:
@@ -70,8 +71,8 @@ class TableReader(NamedTuple):
     def read(self, examples: Sequence[Example], advance: Advance) -> list[Reading | Assembled]:
         """Choose the rows to read for each example and encode them.
 
-        A follow-up, whose conversation may be about any row, is read with all rows. If a row does not fit by itself,
-        the longest such row is the reading.
+        A follow-up, whose conversation may be about any row, is read with all rows that an input may have. If a row
+        does not fit by itself, the longest such row is the reading.
         """
         if self.most is None:
             return [*self._encoded(examples, [()] * len(examples))]
@@ -79,7 +80,7 @@ class TableReader(NamedTuple):
         short = [
             number
             for number, (example, own) in enumerate(zip(examples, rows, strict=True))
-            if _follows_up(example) or not self._is_long(example, own, _TOGETHER)
+            if not self._is_long(example, own, _times(example))
         ]
         encoded = self._encoded([examples[number] for number in short], [rows[number] for number in short])
         read = dict(zip(short, encoded, strict=True))
@@ -90,11 +91,11 @@ class TableReader(NamedTuple):
 
     def _narrowed(self, asked: Example, rows: Rows, reading: Reading | None, advance: Advance) -> Reading | Assembled:
         """Return a reading as long as can be read together, if there is one; ``reading`` is that of ``rows``."""
-        if reading is not None and (_follows_up(asked) or self._fits(reading, 1)):
+        if reading is not None and self._fits(reading, 1):
             return reading
         if not rows and (rows := _named_alone(asked)):
             reading = self._together(asked, rows, _TOGETHER)
-        if reading is not None and self._fits(reading, _TOGETHER):
+        if reading is not None and self._fits(reading, _times(asked)):
             return reading
         return self._in_parts(asked, rows or tuple(range(asked.table.num_rows)), advance)
 
@@ -124,9 +125,10 @@ class TableReader(NamedTuple):
         return combined if combined is not None and not (shrink or is_short) else reading._replace(parts=count)
 
     def _joining(self, asked: Example) -> Rows:
-        """The rows that join each part because the question names them, if they leave half of it to others."""
+        """The rows that join each part: those named, or of the answer before, if they leave half of it to others."""
         assert self.most is not None
-        rows = () if asked.passages else named_rows(asked.question, asked.table).rows
+        named = () if asked.passages else named_rows(asked.question, asked.table).rows
+        rows = tuple(sorted({row for row, _ in asked.previous})) if _follows_up(asked) else named
         if not 0 < len(rows) <= _MOST_NAMED:
             return ()
         (reading,) = self._encoded([asked], [rows])
@@ -139,7 +141,7 @@ class TableReader(NamedTuple):
             advance(len(choices), len(parts))
         return choices
 
-    def _together(self, asked: Example, rows: Rows, times: int) -> Reading | None:
+    def _together(self, asked: Example, rows: Rows, times: float) -> Reading | None:
         """Encode rows unless they are so many times longer than an input of the training by their cells alone."""
         return None if self._is_long(asked, rows, times) else self._encoded([asked], [rows])[0]
 
@@ -159,16 +161,16 @@ class TableReader(NamedTuple):
                     waiting += _divided(part, -(-len(part) // pieces))
         return [reading for _, reading in sorted(parts, key=lambda pair: pair[0])]
 
-    def _fits(self, reading: Reading, times: int) -> bool:
+    def _fits(self, reading: Reading, times: float) -> bool:
         return reading.encoded.full_length <= self._most(times)
 
-    def _is_long(self, example: Example, rows: Rows, times: int) -> bool:
+    def _is_long(self, example: Example, rows: Rows, times: float) -> bool:
         """Tell long examples without encoding all of their cells, which takes long: a cell has a token or more."""
         return (len(rows or example.table.rows) + 1) * example.table.num_columns > self._most(times)
 
-    def _most(self, times: int) -> int:
+    def _most(self, times: float) -> int:
         assert self.most is not None
-        return min(self.most * times, self.limit)
+        return int(min(self.most * times, self.limit))
 
     def _encoded(self, examples: Sequence[Example], rows: Sequence[Rows]) -> list[Reading]:
         """Encode each example with these of its rows."""
@@ -190,10 +192,17 @@ def _follows_up(example: Example) -> bool:
     return bool(example.earlier or example.previous)
 
 
+def _times(example: Example) -> float:
+    """How many times the inputs of the training are read together."""
+    return _CONVERSED if _follows_up(example) else _TOGETHER
+
+
 def with_rows(example: Example, rows: Rows) -> Example:
     """Return the question about these rows of its table, without marks of the answer."""
     table = example.table.selected(rows, range(example.table.num_columns))
-    return replace(example, table=table, candidates=(), traced=())
+    place = {row: number for number, row in enumerate(rows)}
+    previous = tuple((place[row], column) for row, column in example.previous if row in place)
+    return replace(example, table=table, candidates=(), traced=(), previous=previous)
 
 
 def _divided(rows: Rows, size: int) -> list[Rows]:

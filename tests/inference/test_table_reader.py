@@ -192,6 +192,18 @@ def test_no_more_is_read_together_than_an_input_may_have() -> None:
     assert read(example, Model(with_seven, computes=True), limit=MOST).encoded.full_length <= MOST
 
 
+def test_follow_ups_of_long_tables_are_read_in_parts_with_the_rows_of_the_answer_before() -> None:
+    rows = [(f"town{number}", number) for number in range(900)]
+    seen: list[list[str]] = []
+    model = Model(lambda texts: seen.append([name for name, _ in texts]) or largest(texts))
+    example = asked(rows, "and larger than that ?", previous=((700, 1),), earlier=("which one ?",))
+    reading = read(example, model)
+    assert {700, 899} <= {*reading.rows}
+    assert all("town700" in names for names in seen)
+    ((place, column),) = reading.read.previous
+    assert (reading.rows[place], column) == (700, 1)
+
+
 def test_follow_ups_and_all_rows_are_one_input() -> None:
     rows = [("row", number) for number in range(50)]
     model = Model(largest)
