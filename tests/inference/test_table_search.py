@@ -192,7 +192,7 @@ def test_a_file_is_answered_where_a_question_finds_no_table_or_too_large_a_one(a
     asked = ["Who is the mayor of Birch?", "zzzz?", "How many quux?", "How high is the peak Eiger?"]
     Path("asked.txt").write_text("\n".join(asked))
     for to, before in (("answers.jsonl", ""), ("answers.csv", ""), ("answers.csv", ", 4 of them from an earlier run")):
-        assert ask(f"tables={folder}", "questions=asked.txt", f"to={to}", "max_tokens=256") == 0
+        assert ask(f"tables={folder}", "questions=asked.txt", f"to={to}", "max_tokens=256", "rows=all") == 0
         shown = capsys.readouterr()
         assert shown.out == f"{to}: 4 answers{before}, 2 of them empty\n"
         assert f"warning: 2 without an answer, see unanswered in {to}; the first: tables={folder}: no" in shown.err

@@ -148,9 +148,10 @@ def test_a_conversation_goes_on_from_what_was_answered(mate, runs, table, capsys
 
     heard = []
 
-    def predicted(self, reading):
+    def predicted(self, readings):
+        (reading,) = readings
         heard.append((reading.asked.question, reading.asked.previous))
-        return TableAnswer("question", ((len(heard) - 1, 0),), (0.9,))
+        return [TableAnswer("question", ((len(heard) - 1, 0),), (0.9,))]
 
     monkeypatch.setattr(Answerer, "_predicted", predicted)
     ask(mate, capsys, runs["sqa"], table, "before=[which towns, how large]")
