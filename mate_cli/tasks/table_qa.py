@@ -157,11 +157,10 @@ def combined(answers: Sequence[TableAnswer]) -> TableAnswer:
     pairs = [pair for answer in answers for pair in zip(answer.cells, answer.probabilities, strict=True)]
     sure = {cell: probability for cell, probability in pairs if probability > 0.5}
     columns = Counter(column for _, column in sure)
-    chosen = sorted(cell for cell in sure if cell[1] == max(columns, key=columns.__getitem__))
-    sum_of = sum(answer.aggregation_probability for answer in answers if answer.aggregation == operator)
-    return TableAnswer(
-        answers[0].id, tuple(chosen), tuple(sure[cell] for cell in chosen), operator, sum_of / len(answers)
-    )
+    best = max(columns, key=columns.__getitem__, default=None)
+    chosen = sorted(cell for cell in sure if cell[1] == best)
+    agreed = sum(answer.aggregation_probability for answer in answers if answer.aggregation == operator) / len(answers)
+    return TableAnswer(answers[0].id, tuple(chosen), tuple(sure[cell] for cell in chosen), operator, agreed)
 
 
 def batch_grid(batch: Batch) -> Grid:
