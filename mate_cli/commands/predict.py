@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import Progress
 
 from mate_cli.config.inference import ANSWERS_FILE, PredictConfig
 from mate_cli.inference.asked_tables import AskedTables
@@ -94,10 +93,10 @@ def _read(config: PredictConfig) -> tuple[AskedTables, Stage | Pipeline, list[st
 
 
 def _open_folder(path: str, given: CsvFormat, skipped: list[str]) -> TableFolder:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("tables", total=None)
-        return TableFolder(path, given, skipped, lambda done, total: progress.update(task, completed=done, total=total))
+    from mate_cli.reporting.progress import counted
+
+    with counted("tables") as advance:
+        return TableFolder(path, given, skipped, advance)
 
 
 def _left_out(folder: TableFolder) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from rich.console import Console
 from rich.progress import (
@@ -38,15 +38,20 @@ def downloads(console: Console) -> Iterator[Advance]:
         yield advance
 
 
+def reading(table: Table) -> AbstractContextManager[Callable[[int, int], None]]:
+    """Show on a terminal that a table is read, which takes seconds from hundreds of rows on, minutes of thousands."""
+    return counted(f"reading {table.num_rows:,} rows and {table.num_columns:,} columns")
+
+
 @contextmanager
-def reading(table: Table) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal that a table is read, which takes seconds from hundreds of rows on, minutes of thousands.
+def counted(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show on a terminal that something is done, and how much of it.
 
     Yields:
-        a function for the number of its parts that were read, and that of all.
+        a function for the number of its parts that are done, and that of all.
     """
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"reading {table.num_rows:,} rows and {table.num_columns:,} columns", total=None)
+        task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
