@@ -13,6 +13,7 @@ import torch
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.onnx_model import OnnxModel
+from mate_cli.inference.reading import Assembled
 from mate_cli.inference.session import Session
 from mate_cli.models.observed import attention_layers
 from mate_cli.runs.folder import RunFolder, load_run_config
@@ -168,6 +169,12 @@ def test_attention_without_a_preference_goes_to_each_part_by_its_tokens(session)
 def test_attention_that_cannot_be_looked_at_is_said(session):
     session.trained.model.heads = "linformer"
     with pytest.raises(UserError, match="attends to projections of the input"):
+        session.attention()
+
+
+def test_an_answer_put_together_from_parts_has_no_attention(session, monkeypatch):
+    monkeypatch.setattr(session.answerer, "read", lambda example: Assembled(example, None, parts=7))
+    with pytest.raises(UserError, match="at once: there is no attention of all rows"):
         session.attention()
 
 

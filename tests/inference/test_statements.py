@@ -109,3 +109,8 @@ def test_in_a_session_with_a_run_that_run_answers(ask, runs, package):
     assert lines[-2].endswith("answers questions; leave out run= to have statements judged")
     (verdict,) = [line for line in ask(f"! {STATEMENT}", words=(f"run={runs}/tabfact/first",)) if "answer: " in line]
     assert verdict.startswith(("answer: entailed", "answer: refuted"))
+
+
+def test_rows_of_statements_are_not_chosen(mate, runs, capsys):
+    assert mate("evaluate", f"run={runs}/tabfact/first", "split=dev", "rows=chosen") == 2
+    assert "task=tabfact answers no questions; leave it out" in capsys.readouterr().err
