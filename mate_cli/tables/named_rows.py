@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,8 +17,20 @@ _SHORTEST = 2
 _LONGEST = 16
 """Words of a name at most; the cost of a long question grows with it."""
 
-_NO_NAMES = FUNCTION_WORDS | {"all", "any", "each", "every", "first", "hi", "last", "me", "most", "no", "ok", "some"}
-"""Words of any question, which are cells too: "IN", "OR" and "ME" are states."""
+_BETWEEN = 2
+"""Other words between those of a name: "part 10 of Birchmere" names Birchmere 10."""
+
+_CODE = re.compile(r"[^\W\d_]+[-_#/]?(\d{3,})")
+"""A code, with its number: A1018, INV-1018. With a space between them it would be a date: June 2018."""
+
+_SHORT_NUMBER = re.compile(r"\d{1,2}")
+"""May be part of a name that is written otherwise in the table, or a number to compare with."""
+
+_OF_ANY_QUESTION = """
+    a all any each every first hi last me most no ok some
+"""
+_NO_NAMES = FUNCTION_WORDS | frozenset(_OF_ANY_QUESTION.split())
+"""Words that are cells too: "IN", "OR" and "ME" are states."""
 
 _OTHER_ROWS = """
     above after another as before behind below besides between beyond else except excluding exceed exceeded exceeds
@@ -42,41 +55,78 @@ class NamedRows(NamedTuple):
 def named_rows(question: str, table: Table) -> NamedRows:
     """Return the rows with the most cells whose whole text stands in the question.
 
-    Case and marks do not count. Of texts that stand in one another the longest counts. Texts of one character, those of
-    the header and words that any question may have name no row.
+    Case and marks do not count. The words of a cell may stand in another order and with up to two others between them
+    ("Adler, Ann" for Ann Adler); of a code its number is enough ("order 1018" for A1018). Of texts that stand in one
+    another the longest counts. Texts of one character, those of the header and words that any question may have name no
+    row.
     """
     words = format_text(question).split()
-    of_rows, in_table = _texts(table)
-    spans = _outermost([span for span in _spans(words) if _text(words, span) in in_table])
-    named = {_text(words, span) for span in spans}
+    texts = _texts(table)
+    spans = _outermost({*_together(words, texts.all), *_scattered(words, texts.of_several_words)})
+    named = {text for text, _ in spans}
     if not named:
         return NamedRows()
-    inside = {place for start, end in spans for place in range(start, end)}
+    inside = frozenset().union(*(places for _, places in spans))
     others = {word for place, word in enumerate(words) if place not in inside}
-    counts = [len(named & texts) for texts in of_rows]
+    counts = [len(named & of_row) for of_row in texts.of_rows]
     most = max(counts)
-    return NamedRows(tuple(row for row, count in enumerate(counts) if count == most), not others & _TO_OTHER_ROWS)
+    rows = tuple(row for row, count in enumerate(counts) if count == most)
+    suffice = not others & _TO_OTHER_ROWS and any(not _SHORT_NUMBER.fullmatch(text) for text in named)
+    return NamedRows(rows, suffice)
+
+
+class _Texts(NamedTuple):
+    """The texts of a table that may name its rows.
+
+    Attributes:
+        of_several_words: the words of a text that may stand apart in a question.
+    """
+
+    of_rows: list[frozenset[str]]
+    all: frozenset[str]
+    of_several_words: dict[str, frozenset[str]]
 
 
 @lru_cache(maxsize=8)
-def _texts(table: Table) -> tuple[list[frozenset[str]], frozenset[str]]:
-    """Return the texts of each row that may name it, and those of all rows."""
+def _texts(table: Table) -> _Texts:
     no_names = {EMPTY, *_NO_NAMES, *(format_text(cell.text) for cell in table.header)}
-    of_rows = [frozenset(format_text(cell.text) for cell in row) - no_names for row in table.rows]
-    return of_rows, frozenset().union(*of_rows)
+    of_rows = [frozenset(text for cell in row for text in _names(cell.text)) - no_names for row in table.rows]
+    every = frozenset().union(*of_rows)
+    words = {text: frozenset(text.split()) for text in every if " " in text}
+    apart = {text: of_text for text, of_text in words.items() if len(of_text) > 1 and not of_text & _NO_NAMES}
+    return _Texts(of_rows, every, apart)
 
 
-def _text(words: Sequence[str], span: tuple[int, int]) -> str:
-    return " ".join(words[slice(*span)])
+def _names(cell: str) -> Iterator[str]:
+    """Yield the text of a cell and, if it is a code, its number."""
+    yield format_text(cell)
+    if code := _CODE.fullmatch(cell.strip()):
+        yield code[1]
 
 
-def _spans(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+_Span = tuple[str, frozenset[int]]
+"""The text of a cell, and the places of its words in the question."""
+
+
+def _together(words: Sequence[str], texts: frozenset[str]) -> Iterator[_Span]:
     for start in range(len(words)):
         for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
-            if len(_text(words, (start, end))) >= _SHORTEST:
-                yield start, end
+            text = " ".join(words[start:end])
+            if len(text) >= _SHORTEST and text in texts:
+                yield text, frozenset(range(start, end))
 
 
-def _outermost(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _scattered(words: Sequence[str], texts: dict[str, frozenset[str]]) -> Iterator[_Span]:
+    asked = {*words}
+    for text, of_text in texts.items():
+        if of_text <= asked:
+            for start in range(len(words)):
+                window = range(start, min(start + len(of_text) + _BETWEEN, len(words)))
+                places = frozenset(place for place in window if words[place] in of_text)
+                if len({words[place] for place in places}) == len(of_text):
+                    yield text, places
+
+
+def _outermost(spans: Collection[_Span]) -> list[_Span]:
     """Return the spans that lie in no other."""
-    return [(a, b) for a, b in spans if not any(c <= a and b <= d and (a, b) != (c, d) for c, d in spans)]
+    return [span for span in spans if not any(span[1] < other for _, other in spans)]
