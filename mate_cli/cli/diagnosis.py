@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from hydra import compose, initialize_config_dir
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -69,8 +69,19 @@ def composing() -> Iterator[None]:
         yield
 
 
-def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: bool) -> list[str]:
-    """Lines for all mistakes in overrides (text already quoted); empty where Hydra can run them.
+class Diagnosis(NamedTuple):
+    """
+    Attributes:
+        mistakes: a line for each; empty where Hydra can run the jobs.
+        config: of the first job; None where the options of its groups do not go together.
+    """
+
+    mistakes: list[str]
+    config: DictConfig | None
+
+
+def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: bool) -> Diagnosis:
+    """Find all mistakes in overrides (text already quoted).
 
     ``complete`` asks also for the keys that have no default (not wanted where the configuration is only
     shown).
@@ -84,9 +95,8 @@ def diagnose(command: str, overrides: Sequence[str], multirun: bool, complete: b
             lines += [_several_values(command, item) for item in several]
             parsed = [item for item in parsed if item not in several or not _is_list(command, item)]
         composed = cache(lambda options: compose(command, list(options)))  # most jobs of a sweep have the same options
-        for settings in _variants(parsed):
-            lines += _setting_problems(command, settings, complete, composed)
-    return list(dict.fromkeys(lines))
+        jobs = [_diagnose_job(command, settings, complete, composed) for settings in _variants(parsed)]
+    return Diagnosis(list(dict.fromkeys([*lines, *(line for job in jobs for line in job.mistakes)])), jobs[0].config)
 
 
 def typed(config: DictConfig) -> Any:
@@ -159,9 +169,9 @@ def _options(group: str) -> list[str]:
     return loader.repository.get_group_options(group, ObjectType.CONFIG)
 
 
-def _setting_problems(
+def _diagnose_job(
     command: str, settings: list[Setting], complete: bool, composed: Callable[[tuple[str, ...]], DictConfig]
-) -> list[str]:
+) -> Diagnosis:
     """
     Args:
         composed: returns the configuration with these options of groups, which is not to be changed.
@@ -177,11 +187,11 @@ def _setting_problems(
     try:
         config = deepcopy(composed(tuple(valid)))
     except HydraException as error:
-        return [*lines, f"{' '.join(valid)}: {' '.join(str(error).split())}"]
+        return Diagnosis([*lines, f"{' '.join(valid)}: {' '.join(str(error).split())}"], None)
     for name, value in settings:
         if name not in chosen:
             lines += _set(command, config, name, value)
-    return lines + _value_problems(config, complete)
+    return Diagnosis(lines + _value_problems(config, complete), config)
 
 
 def _set(command: str, config: DictConfig, name: str, value: Any) -> Iterator[str]:

@@ -216,7 +216,7 @@ def _composed(command: str, words: Sequence[str]) -> dict[str, Any]:
 
     arguments, mistakes = read(ROOTS[command], list(words), UNNAMED.get(command, ()))
     overrides = arguments.overrides
-    mistakes += diagnose(command, overrides, arguments.multirun, complete=False)
+    mistakes += diagnose(command, overrides, arguments.multirun, complete=False).mistakes
     if mistakes:
         raise UserError("\n".join(mistakes))
     if arguments.multirun:  # what is swept has no one default

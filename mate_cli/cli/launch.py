@@ -1,4 +1,6 @@
-"""The bridge to ``hydra.main``: checks and quotes the command line, then runs the job or the jobs of a sweep.
+"""Run the job of a command line that was checked and quoted, or through ``hydra.main`` the jobs of a sweep.
+
+A single job is run with the configuration that the check composed: Hydra would compose it twice more.
 
 Around each job the process is put into the state that Lightning's child processes need, and cleaned up
 afterwards, so that the next job of a sweep starts as the first one did.
@@ -20,7 +22,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig, open_dict
 
-from mate_cli.cli.diagnosis import diagnose, typed
+from mate_cli.cli.diagnosis import composing, diagnose, typed
 from mate_cli.cli.experiment import add_sweep
 from mate_cli.cli.overrides import Arguments, read, unquote
 from mate_cli.config.commands import ROOTS, UNNAMED
@@ -38,7 +40,7 @@ RANK_VARIABLES = ("LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "WORL
 
 
 def launch(command: str, words: list[str], debug: bool) -> None:
-    """Run ``mate COMMAND WORDS...`` through Hydra: one job, or with ``-m`` all jobs of a sweep.
+    """Run ``mate COMMAND WORDS...``: one job, or through Hydra, with ``-m``, all jobs of a sweep.
 
     When a job of a sweep fails, the others still run.
 
@@ -50,22 +52,23 @@ def launch(command: str, words: list[str], debug: bool) -> None:
     arguments, mistakes = read(ROOTS[command], words, UNNAMED.get(command, ()))
     add_sweep(command, arguments)
     complete = not arguments.only_shows
-    mistakes += diagnose(command, arguments.overrides, arguments.multirun, complete)
-    if mistakes:
+    diagnosis = diagnose(command, arguments.overrides, arguments.multirun, complete)
+    if mistakes := [*mistakes, *diagnosis.mistakes]:
         raise UserError("\n".join(mistakes))
-    if not arguments.multirun and complete:
-        idle = [word for word in arguments.overrides if word.startswith(("hydra/launcher", "hydra.launcher"))]
-        arguments.overrides = [word for word in arguments.overrides if word not in idle]
-        for word in idle:
-            print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
-    _run(command, arguments, debug)
-
-
-def _run(command: str, arguments: Arguments, debug: bool) -> None:
     runner = CommandRunner(command, debug)
+    if arguments.multirun or not complete:
+        _run_through_hydra(runner, arguments)
+        return
+    for word in arguments.overrides:
+        if word.startswith(("hydra/launcher", "hydra.launcher")):
+            print(f"warning: {word} does nothing without -m: this is one job, run here", file=sys.stderr)
+    assert diagnosis.config is not None
+    with composing():
+        runner.run([word for word in arguments.overrides if not word.startswith("hydra")], diagnosis.config)
+
+
+def _run_through_hydra(runner: CommandRunner, arguments: Arguments) -> None:
     words = [*arguments.flags, *arguments.overrides]
-    if not (arguments.multirun or arguments.only_shows):
-        words.append("hydra.mode=RUN")  # also where an experiment sweeps, and the command line leaves nothing to sweep
     with ExitStack() as stack:
         if arguments.multirun and not any(word.startswith("hydra.sweep.dir") for word in words):
             # Holds Hydra's multirun.yaml, nothing of ours.
@@ -75,7 +78,7 @@ def _run(command: str, arguments: Arguments, debug: bool) -> None:
         os.environ["HYDRA_FULL_ERROR"] = "1"  # raise, do not print and exit
         sys.argv = [sys.argv[0], *words]
         try:
-            hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(runner)()
+            hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=runner.command)(runner)()
         except HydraException as error:
             raise UserError(_refusal(str(error).splitlines()[0])) from error
         finally:
@@ -108,10 +111,14 @@ class CommandRunner:
         self.sweep: Sweep | None = None
         self._process = os.getpid()
 
+    def run(self, overrides: Sequence[str], config: DictConfig) -> None:
+        """Run one job in this process, by the overrides and the configuration that Hydra made of them."""
+        self._run(self._words(overrides, config), typed(config))
+
     def __call__(self, config: DictConfig) -> None:
         """Run one job in this process; its error is kept, for Hydra would print it in its own way."""
         try:
-            self._run(self._words(HydraConfig.get().overrides.task, config), typed(config))
+            self.run(HydraConfig.get().overrides.task, config)
         except Exception as error:
             if os.getpid() != self._process:  # a worker of another launcher: only Hydra can carry it back
                 raise

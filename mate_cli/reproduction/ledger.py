@@ -71,7 +71,7 @@ class Ledger:
         self._records: list[RunRecord] = []
         self._runs: dict[Chain, list[RunRecord]] = {}
         words = [quote(TrainConfig, word) for word in (*self.backbone_words, *self._further)]
-        if mistakes := diagnose("train", words, multirun=False, complete=True):
+        if mistakes := diagnose("train", words, multirun=False, complete=True).mistakes:
             raise UserError("\n".join(mistakes))
         self.refresh()
 

@@ -97,7 +97,7 @@ def test_the_options_of_a_sweep_are_composed_once_each(monkeypatch: pytest.Monke
         diagnosis, "compose", lambda command, words: composed.append(tuple(words)) or compose(command, words)
     )
     words = ["model=mate,tapas", "seed=0,1,two,3", "epochs=1,-1"]
-    seed, epochs = diagnosis.diagnose("train", words, multirun=True, complete=True)
+    seed, epochs = diagnosis.diagnose("train", words, multirun=True, complete=True).mistakes
     assert seed.startswith("seed=two: must be a whole number")
     assert epochs == "epochs=-1.0: must be above 0"
     assert composed == [("model=mate",), ("model=tapas",)]

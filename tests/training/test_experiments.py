@@ -54,7 +54,7 @@ def test_an_experiment_says_what_it_costs_and_what_to_expect(name: str) -> None:
 def test_an_experiment_has_no_mistakes(name: str, tmp_path: Path) -> None:
     arguments = Arguments(overrides=[f"experiment={name}", f"data_dir='{tmp_path}'"])
     add_sweep("train", arguments)
-    assert diagnose("train", arguments.overrides, arguments.multirun, complete=True) == []
+    assert not diagnose("train", arguments.overrides, arguments.multirun, complete=True).mistakes
     assert arguments.multirun == (name == "hybridqa_seeds")
 
 
