@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,14 @@ settings.register_profile("mate", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("mate")
 
 
+def compiled_by_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of compiled kernels that the processes of one test run share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "native"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One cache for all, so that the user's keeps the whole sample.
@@ -29,6 +38,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     processes that tests start.
     """
     folder = tmp_path_factory.mktemp("cache")
+    (folder / "native").symlink_to(compiled_by_all(tmp_path_factory))
     fifth = partial(sample.write_sample, tables_per_domain={"dev": 2, "test": 2, "train": 10})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MATE_CACHE", str(folder))

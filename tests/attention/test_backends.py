@@ -178,7 +178,11 @@ SMALL = ((9, True, 12, 5), (5, True, 7, 4))
 LONG = ((9, True, 300, 2),)  # its columns, and it itself, are blocks that the kernel treats in another way
 
 
-LOW_PRECISION = [*((name, 0.0) for name in ["eager", *EXACT]), *((name, 0.3) for name in EXACT if name != "varlen")]
+LOW_PRECISION = [
+    *((name, 0.0) for name in ["eager", *EXACT]),
+    *((name, 0.3) for name in EXACT if name not in ("varlen", "flex")),
+    pytest.param("flex", 0.3, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize("shapes", [SMALL, LONG], ids=["small", "long"])

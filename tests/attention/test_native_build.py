@@ -177,6 +177,7 @@ def test_the_source_is_data_of_the_package():
     assert (Path(build.__file__).parent / "kernel.cpp").is_file()
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="names instructions of x86")
 def test_cxxflags_limit_the_instructions(monkeypatch):

@@ -16,6 +16,7 @@ from mate_cli.inference.answer_file import answer_form
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError
 from mate_cli.tables.user_questions import read_questions
+from tests.training.conftest import fast
 
 TOWNS = "city,mayor,population\nAlder,Ann Lee,1200\nBirch,Bob Moe,800\n"
 ASKED = ["Who is the mayor of Birch?", "Which city has 1200 people?", "Who leads Alder?"]
@@ -78,30 +79,30 @@ def test_a_second_run_goes_on_where_the_first_was_killed(ask, capsys):
         assert Path("answers.jsonl").read_text() == other
 
 
-def test_answers_made_with_other_settings_are_refused(ask, trained, tmp_path, capsys):
+@pytest.mark.parametrize("to", fast("answers.jsonl", of=("answers.jsonl", "answers.csv")))
+def test_answers_made_with_other_settings_are_refused(to, ask, trained, tmp_path, capsys):
     """Also those of a run that was trained again at the same place, or calibrated since, and of another table."""
     run = shutil.copytree(trained, tmp_path / "again")
-    for to in ("answers.jsonl", "answers.csv"):
-        words = ("questions=asked.txt", f"run={run}", f"to={to}")
-        assert ask(*words) == 0
-        before = Path(to).read_bytes()
-        for name, value in (("threshold", 0.7), ("top", 2), ("max_tokens", 64), ("rows", "all")):
-            assert ask(*words, f"{name}={value}") == 2
-            assert f"to={to} has answers made with another {name}; name another file" in capsys.readouterr().err
-        assert ask(*words, "top=2", "threshold=0.7") == 2
-        assert "made with another threshold and top;" in capsys.readouterr().err
-        weights = RunFolder(run).weights_file
-        content = weights.read_bytes()
-        weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        assert ask(*words) == 2
-        assert "made with another model_hash;" in capsys.readouterr().err
-        weights.write_bytes(content)
-        Path("towns.csv").write_text(TOWNS.replace("1200", "1300"))
-        assert ask(*words) == 2
-        assert "made with another table_hash;" in capsys.readouterr().err
-        Path("towns.csv").write_text(TOWNS)
-        assert Path(to).read_bytes() == before
-        assert ask(*words) == 0
+    words = ("questions=asked.txt", f"run={run}", f"to={to}")
+    assert ask(*words) == 0
+    before = Path(to).read_bytes()
+    for name, value in (("threshold", 0.7), ("top", 2), ("max_tokens", 64), ("rows", "all")):
+        assert ask(*words, f"{name}={value}") == 2
+        assert f"to={to} has answers made with another {name}; name another file" in capsys.readouterr().err
+    assert ask(*words, "top=2", "threshold=0.7") == 2
+    assert "made with another threshold and top;" in capsys.readouterr().err
+    weights = RunFolder(run).weights_file
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert ask(*words) == 2
+    assert "made with another model_hash;" in capsys.readouterr().err
+    weights.write_bytes(content)
+    Path("towns.csv").write_text(TOWNS.replace("1200", "1300"))
+    assert ask(*words) == 2
+    assert "made with another table_hash;" in capsys.readouterr().err
+    Path("towns.csv").write_text(TOWNS)
+    assert Path(to).read_bytes() == before
+    assert ask(*words) == 0
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from mate_cli.training.devices import Devices, largest_divisor
 from mate_cli.training.memory import LargestInputs, LiveTensors, Way, count_memory, largest_batch_of, memory_line
 from mate_cli.training.memory_fit import fitting_way, memory_limit
 from mate_cli.training.starting_model import model_config
+from tests.training.conftest import fast
 from tests.training.measured_memory import CPU, TOKENS, prepared, step
 from tests.training.test_every_model import composed
 
@@ -119,7 +120,7 @@ def test_every_kind_of_task_is_counted(task: str) -> None:
     assert memory.activations > 0
 
 
-@pytest.mark.parametrize("devices", [CPU, GPU, XLA])
+@pytest.mark.parametrize("devices", fast(CPU, of=(CPU, GPU, XLA)))
 def test_a_layer_computed_again_keeps_its_inputs_alone(devices: Devices) -> None:
     config, model = prepared(0.1, "backbone.layers=6")
     inputs = LargestInputs(TOKENS, FixedShape(1, TOKENS, 32, 64, 128) if devices is XLA else None)
