@@ -234,8 +234,7 @@ class Answerer(Predictor):
         assert self.kind.answering is not None
         answering = self.kind.answering
         record = answering.record(reading.asked.question, reading.asked.table, prediction, top)
-        unread = reading.unread() if isinstance(reading, Assembled) else reading.unread(self.options.max_tokens)
-        if unread is not None:
+        if (unread := reading.unread(self.options.max_tokens)) is not None:
             record["unread"] = unread
         if self.calibration is None or answering.confidence is None:
             return record

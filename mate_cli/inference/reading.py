@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import Encoded
-from mate_cli.tables.table import Example
+from mate_cli.tables.table import Example, Table
 
 Encode = Callable[[Sequence[Example]], Iterable[Encoded]]
 
@@ -23,10 +23,10 @@ class Assembled(NamedTuple):
     prediction: Any
     parts: int
 
-    def unread(self) -> str:
-        """Say that the table was not read together."""
+    def unread(self, max_tokens: int) -> str:
+        """Say that the table was not read together, and how it can be."""
         parts, rows = f"{self.parts:,} parts", f"{self.asked.table.num_rows:,} rows"
-        return f"the answers to {parts} of the {rows} were put together; rows=all reads every row at once"
+        return f"the answers to {parts} of the {rows} were put together{_remedy(self.asked.table, max_tokens)}"
 
 
 class Reading(NamedTuple):
@@ -56,12 +56,17 @@ class Reading(NamedTuple):
             which = f"that its {self.parts:,} parts point to" if self.parts else "that the question names"
             read = f"row {which} was" if count == 1 else f"{count:,} rows {which} were"
             together = " together" if self.parts else ""
-            remarks.append(
-                f"only the {read} read{together}, of {self.asked.table.num_rows:,}; rows=all reads every row"
-            )
+            remedy = _remedy(self.asked.table, max_tokens)
+            remarks.append(f"only the {read} read{together}, of {self.asked.table.num_rows:,}{remedy}")
         if encoded.pruned or encoded.full_length > len(encoded.features):
             columns = f"{encoded.pruned} of {self.asked.table.num_columns} columns"
             part = columns if encoded.pruned else "the ends of long cells"
             remedy = "raise max_tokens, or ask about fewer columns or rows"
             remarks.append(f"{part} did not fit {max_tokens} tokens and were not read; {remedy}")
         return "; ".join(remarks) or None
+
+
+def _remedy(table: Table, max_tokens: int) -> str:
+    """Say how every row is read, where its cells alone, of a token or more each, are not too many."""
+    is_short = (table.num_rows + 1) * table.num_columns <= max_tokens
+    return "; rows=all reads every row" if is_short else ""

@@ -89,7 +89,8 @@ class Session:
             raise UserError("this model is a graph, which shows no attention; ask the run that it was exported from")
         reading, model = self.answerer.read(self.example), self.answerer.model
         if isinstance(reading, Assembled):
-            raise UserError(f"{reading.unread()}: there is no attention of all rows; ask about fewer")
+            parts = f"{reading.parts:,} parts of the table"
+            raise UserError(f"this answer was put together from those of {parts}, each with its own attention")
         batch = Collator(make_planner(model.config, "eager"))([row_of(reading.read, reading.encoded)])
         assert isinstance(batch.plan, DocumentPlan)
         assert isinstance(model.base_model, MateModel)

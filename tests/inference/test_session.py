@@ -174,7 +174,7 @@ def test_attention_that_cannot_be_looked_at_is_said(session):
 
 def test_an_answer_put_together_from_parts_has_no_attention(session, monkeypatch):
     monkeypatch.setattr(session.answerer, "read", lambda example: Assembled(example, None, parts=7))
-    with pytest.raises(UserError, match="at once: there is no attention of all rows"):
+    with pytest.raises(UserError, match="from those of 7 parts of the table, each with its own attention"):
         session.attention()
 
 

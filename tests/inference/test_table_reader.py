@@ -128,9 +128,9 @@ def test_most_rows_are_counted_part_by_part_however_many_there_are() -> None:
     assert isinstance(counted, Assembled)
     assert {*counted.prediction.cells} == sevens
     assert counted.parts == len(exactly.read)
-    assert counted.unread() == (
-        f"the answers to {counted.parts} parts of the 1,000 rows were put together; rows=all reads every row at once"
-    )
+    said = f"the answers to {counted.parts} parts of the 1,000 rows were put together"
+    assert counted.unread(max_tokens=2001) == said
+    assert counted.unread(max_tokens=2002) == f"{said}; rows=all reads every row"
 
 
 def test_a_part_in_which_nothing_is_chosen_adds_no_row() -> None:
