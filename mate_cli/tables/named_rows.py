@@ -120,7 +120,7 @@ def _scattered(words: Sequence[str], texts: dict[str, frozenset[str]]) -> Iterat
     asked = {*words}
     for text, of_text in texts.items():
         if of_text <= asked:
-            for start in range(len(words)):
+            for start in (place for place, word in enumerate(words) if word in of_text):
                 window = range(start, min(start + len(of_text) + _BETWEEN, len(words)))
                 places = frozenset(place for place in window if words[place] in of_text)
                 if len({words[place] for place in places}) == len(of_text):
