@@ -20,8 +20,8 @@ _LONGEST = 16
 _BETWEEN = 2
 """Other words between those of a name: "part 10 of Birchmere" names Birchmere 10."""
 
-_CODE = re.compile(r"[^\W\d_]+[-_#/]?(\d{3,})")
-"""A code, with its number: A1018, INV-1018. With a space between them it would be a date: June 2018."""
+_CODE = re.compile(r"[^\W\d_]+[-_#/]?((?!(?:19|20)\d\d$)\d{3,})")
+"""A code, with its number: A1018, INV-1018. The number of A2018 would be taken for a year."""
 
 _SHORT_NUMBER = re.compile(r"\d{1,2}")
 """May be part of a name that is written otherwise in the table, or a number to compare with."""
@@ -56,9 +56,9 @@ def named_rows(question: str, table: Table) -> NamedRows:
     """Return the rows with the most cells whose whole text stands in the question.
 
     Case and marks do not count. The words of a cell may stand in another order and with up to two others between them
-    ("Adler, Ann" for Ann Adler); of a code its number is enough ("order 1018" for A1018). Of texts that stand in one
-    another the longest counts. Texts of one character, those of the header and words that any question may have name no
-    row.
+    ("Adler, Ann" for Ann Adler), and so may the number of a code and a word of its header ("order number 1018" for
+    A1018). Of texts that stand in one another the longest counts. Texts of one character, those of the header and words
+    that any question may have name no row.
     """
     words = format_text(question).split()
     texts = _texts(table)
@@ -90,18 +90,22 @@ class _Texts(NamedTuple):
 @lru_cache(maxsize=8)
 def _texts(table: Table) -> _Texts:
     no_names = {EMPTY, *_NO_NAMES, *(format_text(cell.text) for cell in table.header)}
-    of_rows = [frozenset(text for cell in row for text in _names(cell.text)) - no_names for row in table.rows]
+    heads = [[word for word in format_text(cell.text).split() if word not in _NO_NAMES] for cell in table.header]
+    of_rows = [
+        frozenset(text for cell, head in zip(row, heads, strict=True) for text in _names(cell.text, head)) - no_names
+        for row in table.rows
+    ]
     every = frozenset().union(*of_rows)
     words = {text: frozenset(text.split()) for text in every if " " in text}
     apart = {text: of_text for text, of_text in words.items() if len(of_text) > 1 and not of_text & _NO_NAMES}
     return _Texts(of_rows, every, apart)
 
 
-def _names(cell: str) -> Iterator[str]:
-    """Yield the text of a cell and, if it is a code, its number."""
+def _names(cell: str, head: Sequence[str]) -> Iterator[str]:
+    """Yield the text of a cell and, if it is a code, its number with each word of the header."""
     yield format_text(cell)
     if code := _CODE.fullmatch(cell.strip()):
-        yield code[1]
+        yield from (f"{word} {code[1]}" for word in head)
 
 
 _Span = tuple[str, frozenset[int]]

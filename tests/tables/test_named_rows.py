@@ -49,6 +49,8 @@ ORDERS = table(
         ("Which orders have 12?", (0, 5), False),  # a number to compare with, or part of a name
         ("Which orders of Oslo have 12?", (0,), True),
         ("What is the amount of order number 1004?", (3,), True),
+        ("Which order is 1004?", (3,), True),
+        ("Which client paid 1004?", (), False),  # a number alone may be an amount
         ("Is 100 the amount of an order?", (), False),
         ("Which order did the company from Cruz in Santa Monica place?", (2,), True),
         ("Which orders were paid, and not shipped?", (4,), True),
@@ -73,7 +75,8 @@ def test_a_name_counts_whatever_the_order_of_its_words_and_what_stands_between()
         "Birchmere 10,Ann B. Adler,red,3",
         "Birchmere 11,Bob Adler,blue,10",
         "Elm of 10,Team A,red,2018",
-        "Ashdale 3,Cy Poe,blue,June 2018",
+        "Ashdale 3,Cy Poe,blue-4711,June 2018",
+        "Ashdale 5,Di Poe,blue-1998,4711",
         header="station,owner,line,platforms",
     )
     for question, rows in (
@@ -84,6 +87,8 @@ def test_a_name_counts_whatever_the_order_of_its_words_and_what_stands_between()
         ("Which team has a line?", ()),  # "a" is a word of any question
         ("Which elm has 10?", (1,)),
         ("What was opened in 2018?", (2,)),  # a date is no code
+        ("Which station is line 4711?", (3,)),
+        ("Which station is line 1998?", ()),  # may be a year
     ):
         assert named_rows(question, stations).rows == rows
 
