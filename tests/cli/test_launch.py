@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hydra._internal.hydra import Hydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -111,6 +112,29 @@ def test_a_job_receives_the_dataclass(jobs: Jobs) -> None:
         "minilm",
         3,
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["task=wtq", "model=tapas", "backbone=tiny", "lr=0.1", "task.sentences=2", "data_dir=a b, c", "++seed=4"],
+        ["ablation=linformer_k512", "task=hybridqa", "schedule=released", "hardware=cpu", "hardware.workers=1"],
+        ["experiment=hybridqa_laptop", "data_dir=${x}", "seed=2", "hardware=tpu_v3"],
+    ],
+)
+def test_a_single_job_gets_the_configuration_that_hydra_makes(words: list[str], jobs: Jobs) -> None:
+    assert main(["train", *words]) == 0
+    assert main(["train", "-m", *words]) == 0  # through Hydra
+    alone, swept = jobs.configs
+    assert alone == swept
+    assert jobs.argv[0] == jobs.argv[1]
+
+
+def test_a_single_job_is_composed_once(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, compose = [], Hydra.compose_config
+    monkeypatch.setattr(Hydra, "compose_config", lambda *args, **named: made.append(args) or compose(*args, **named))
+    assert main(["train", "task=wtq", "seed=3"]) == 0
+    assert len(made) == 1
 
 
 def test_all_mistakes_are_told_at_once(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
