@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -79,12 +80,12 @@ class _Texts(NamedTuple):
     """The texts of a table that may name its rows.
 
     Attributes:
-        of_several_words: the words of a text that may stand apart in a question.
+        of_several_words: by their first word.
     """
 
     of_rows: list[frozenset[str]]
     all: frozenset[str]
-    of_several_words: dict[str, frozenset[str]]
+    of_several_words: dict[str, list[str]]
 
 
 @lru_cache(maxsize=8)
@@ -96,9 +97,12 @@ def _texts(table: Table) -> _Texts:
         for row in table.rows
     ]
     every = frozenset().union(*of_rows)
-    words = {text: frozenset(text.split()) for text in every if " " in text}
-    apart = {text: of_text for text, of_text in words.items() if len(of_text) > 1 and not of_text & _NO_NAMES}
-    return _Texts(of_rows, every, apart)
+    by_first_word = defaultdict[str, list[str]](list)
+    for text in every:
+        first, blank, _ = text.partition(" ")
+        if blank:
+            by_first_word[first].append(text)
+    return _Texts(of_rows, every, by_first_word)
 
 
 def _names(cell: str, head: Sequence[str]) -> Iterator[str]:
@@ -120,10 +124,11 @@ def _together(words: Sequence[str], texts: frozenset[str]) -> Iterator[_Span]:
                 yield text, frozenset(range(start, end))
 
 
-def _scattered(words: Sequence[str], texts: dict[str, frozenset[str]]) -> Iterator[_Span]:
+def _scattered(words: Sequence[str], by_first_word: Mapping[str, Sequence[str]]) -> Iterator[_Span]:
     asked = {*words}
-    for text, of_text in texts.items():
-        if of_text <= asked:
+    for text in (text for word in asked & by_first_word.keys() for text in by_first_word[word]):
+        of_text = {*text.split()}
+        if len(of_text) > 1 and of_text <= asked and not of_text & _NO_NAMES:
             for start in (place for place, word in enumerate(words) if word in of_text):
                 window = range(start, min(start + len(of_text) + _BETWEEN, len(words)))
                 places = frozenset(place for place in window if words[place] in of_text)
