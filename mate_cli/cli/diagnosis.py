@@ -237,7 +237,9 @@ def _unknown_key(command: str, config: DictConfig, name: str) -> str:
 
 def _value_problems(config: DictConfig, complete: bool) -> list[str]:
     missing = [name for name, value in leaves(OmegaConf.to_container(config)).items() if value == MISSING]
-    for name in missing:  # so that the other values can be looked at
+    if missing:  # fill them in a copy, so that the other values can be looked at
+        config = deepcopy(config)
+    for name in missing:
         OmegaConf.update(config, name, "missing")
     lines = [f"{name} is missing: write {name}=..." for name in missing] if complete else []
     try:

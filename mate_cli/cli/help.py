@@ -216,13 +216,14 @@ def _composed(command: str, words: Sequence[str]) -> dict[str, Any]:
 
     arguments, mistakes = read(ROOTS[command], list(words), UNNAMED.get(command, ()))
     overrides = arguments.overrides
-    mistakes += diagnose(command, overrides, arguments.multirun, complete=False).mistakes
-    if mistakes:
+    diagnosis = diagnose(command, overrides, arguments.multirun, complete=False)
+    if mistakes := [*mistakes, *diagnosis.mistakes]:
         raise UserError("\n".join(mistakes))
-    if arguments.multirun:  # what is swept has no one default
-        overrides = [word for word in overrides if not has_several_values(word)]
+    if not arguments.multirun:
+        return leaves(OmegaConf.to_container(diagnosis.config))
+    kept = [word for word in overrides if not has_several_values(word)]  # what is swept has no one default
     with composing():
-        return leaves(OmegaConf.to_container(compose(command, overrides)))
+        return leaves(OmegaConf.to_container(compose(command, kept)))
 
 
 def _groups(command: str, values: Mapping[str, Any] | None) -> Iterator[str]:

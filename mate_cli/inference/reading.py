@@ -56,8 +56,8 @@ class Reading(NamedTuple):
             which = f"that its {self.parts:,} parts point to" if self.parts else "that the question names"
             read = f"row {which} was" if count == 1 else f"{count:,} rows {which} were"
             together = " together" if self.parts else ""
-            remedy = _remedy(self.asked.table, max_tokens)
-            remarks.append(f"only the {read} read{together}, of {self.asked.table.num_rows:,}{remedy}")
+            of_rows = f"of {self.asked.table.num_rows:,}{_remedy(self.asked.table, max_tokens)}"
+            remarks.append(f"only the {read} read{together}, {of_rows}")
         if encoded.pruned or encoded.full_length > len(encoded.features):
             columns = f"{encoded.pruned} of {self.asked.table.num_columns} columns"
             part = columns if encoded.pruned else "the ends of long cells"
