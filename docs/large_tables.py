@@ -80,8 +80,9 @@ def report(scores: dict[tuple[str, str], dict[int, list[bool]]], seconds: dict[s
         "question names or, if it names none, those that parts of the table point to, or with the answers of the parts "
         "put together. Look-ups and counts name rows by a cell as it stands there, reworded look-ups by its words in "
         'another order or with others between ("Adler, Ann B." for Ann B. Adler, "Elmham part 5" for Elmham 5) or '
-        'by the number of a code ("order number 1018" for A1018); the rule that finds these rows was written after the '
-        'questions. Misspelt look-ups name no row ("Ann B. Alder", "Emlham 5"; orders have no names). Questions of '
+        'by the number of a code ("order number 1018" for A1018). Misspelt look-ups have two letters of a name swapped '
+        '("Ann B. Alder", "Emlham 5"; orders have no names). The rules that find the rows of both were written after '
+        "the questions. Questions of "
         "all rows ask how many there are, and for the sum and the mean of a column. Right answers in per cent, with "
         "Wilson's interval of 95%."
     )

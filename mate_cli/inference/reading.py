@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import Encoded
+from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Example, Table
 
 Encode = Callable[[Sequence[Example]], Iterable[Encoded]]
@@ -53,8 +54,7 @@ class Reading(NamedTuple):
         """Say what of the table was not read together, and how it can be; None: nothing."""
         encoded, count, remarks = self.encoded, len(self.rows), []
         if count:
-            which = f"that its {self.parts:,} parts point to" if self.parts else "that the question names"
-            read = f"row {which} was" if count == 1 else f"{count:,} rows {which} were"
+            read = f"row {self._which()} was" if count == 1 else f"{count:,} rows {self._which()} were"
             together = " together" if self.parts else ""
             of_rows = f"of {self.asked.table.num_rows:,}{_remedy(self.asked.table, max_tokens)}"
             remarks.append(f"only the {read} read{together}, {of_rows}")
@@ -64,6 +64,14 @@ class Reading(NamedTuple):
             remedy = "raise max_tokens, or ask about fewer columns or rows"
             remarks.append(f"{part} did not fit {max_tokens} tokens and were not read; {remedy}")
         return "; ".join(remarks) or None
+
+    def _which(self) -> str:
+        """Say which rows were read, and which words that name them were taken for others."""
+        if self.parts:
+            return f"that its {self.parts:,} parts point to"
+        spelling = named_rows(self.asked.question, self.asked.table).spelling
+        words = ", ".join(f'"{asked}" as "{read}"' for asked, read in spelling)
+        return f"that the question names (reading {words})" if words else "that the question names"
 
 
 def _remedy(table: Table, max_tokens: int) -> str:

@@ -184,8 +184,8 @@ def _named_alone(example: Example) -> Rows:
     """The rows that the question names, where it needs no others; linked passages name others."""
     if _follows_up(example) or example.passages:
         return ()
-    rows, suffice = named_rows(example.question, example.table)
-    return rows if suffice and len(rows) < example.table.num_rows else ()
+    named = named_rows(example.question, example.table)
+    return named.rows if named.suffice and len(named.rows) < example.table.num_rows else ()
 
 
 def _follows_up(example: Example) -> bool:

@@ -6,12 +6,12 @@ The paper's classes were annotated by hand; rules err both ways, so read their s
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
 from mate_cli.tables.number_words import CARDINALS, MONTH_NUMBERS, MONTHS, ORDINALS
+from mate_cli.tables.text import without_accents
 
 Miss = Literal["numeric_form", "punctuation", "extra_words", "missing_words", "overlap", "other"]
 
@@ -66,8 +66,7 @@ def _compare(prediction: str, gold: str) -> Miss | None:
 
 
 def _plain(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+    return without_accents(text.casefold())
 
 
 def _words(text: str) -> list[str]:

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from mate_cli.tables.spelling import Spelling, is_misspelt
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import FUNCTION_WORDS
-from mate_cli.tables.text import EMPTY, format_text
+from mate_cli.tables.text import EMPTY, format_text, without_accents
 
 _SHORTEST = 2
 """A single character, like "A" or "3", is hardly ever the name of a row."""
@@ -47,33 +48,53 @@ class NamedRows(NamedTuple):
     Attributes:
         rows: numbers of the rows that a question names, from 0 and in order; empty: it names none.
         suffice: whether it needs no others.
+        spelling: misspelt words of the question, each with that of the table it was read as.
     """
 
     rows: tuple[int, ...] = ()
     suffice: bool = False
+    spelling: tuple[tuple[str, str], ...] = ()
 
 
 def named_rows(question: str, table: Table) -> NamedRows:
     """Return the rows with the most cells whose whole text stands in the question.
 
-    Case and marks do not count. The words of a cell may stand in another order and with up to two others between them
-    ("Adler, Ann" for Ann Adler), and so may the number of a code and a word of its header ("order number 1018" for
-    A1018). Of texts that stand in one another the longest counts. Texts of one character, those of the header and words
-    that any question may have name no row.
+    Case, accents and marks do not count. The words of a cell may stand in another order and with up to two others
+    between them ("Adler, Ann" for Ann Adler), and so may the number of a code and a word of its header ("order number
+    1018" for A1018). Of texts that stand in one another the longest counts. Texts of one character, those of the header
+    and words that any question may have name no row. If the rows found do not suffice, words that the table lacks are
+    read as those of its names that they are most like ("Alder" as Adler).
     """
-    words = format_text(question).split()
+    words = _plain(question).split()
     texts = _texts(table)
-    spans = _outermost({*_together(words, texts.all), *_scattered(words, texts.of_several_words)})
-    named = {text for text, _ in spans}
+    spans = {*_together(words, texts.all), *_scattered(words, texts.of_several_words)}
+    found = _rows(words, texts, spans)
+    if not found.suffice and (misspelt := {*_misspelt(words, texts)}):
+        found = _rows(words, texts, spans | misspelt)
+    return found
+
+
+def _rows(words: Sequence[str], texts: _Texts, spans: Collection[_Span]) -> NamedRows:
+    """Return the rows with the most of the outermost names."""
+    spans = _outermost(spans)
+    named = {span.text for span in spans}
     if not named:
         return NamedRows()
-    inside = frozenset().union(*(places for _, places in spans))
+    inside = frozenset().union(*(span.places for span in spans))
     others = {word for place, word in enumerate(words) if place not in inside}
     counts = [len(named & of_row) for of_row in texts.of_rows]
     most = max(counts)
     rows = tuple(row for row, count in enumerate(counts) if count == most)
     suffice = not others & _TO_OTHER_ROWS and any(not _SHORT_NUMBER.fullmatch(text) for text in named)
-    return NamedRows(rows, suffice)
+    return NamedRows(rows, suffice, tuple(dict.fromkeys(pair for span in spans for pair in span.spelling)))
+
+
+class _Span(NamedTuple):
+    """The text of a cell, the places of its words in the question, and their spelling there and in the text."""
+
+    text: str
+    places: frozenset[int]
+    spelling: tuple[tuple[str, str], ...] = ()
 
 
 class _Texts(NamedTuple):
@@ -81,17 +102,20 @@ class _Texts(NamedTuple):
 
     Attributes:
         of_several_words: by their first word.
+        spelling: of their words and those of the header.
     """
 
     of_rows: list[frozenset[str]]
     all: frozenset[str]
     of_several_words: dict[str, list[str]]
+    spelling: Spelling
 
 
 @lru_cache(maxsize=8)
 def _texts(table: Table) -> _Texts:
-    no_names = {EMPTY, *_NO_NAMES, *(format_text(cell.text) for cell in table.header)}
-    heads = [[word for word in format_text(cell.text).split() if word not in _NO_NAMES] for cell in table.header]
+    header = [_plain(cell.text) for cell in table.header]
+    no_names = {EMPTY, *_NO_NAMES, *header}
+    heads = [[word for word in text.split() if word not in _NO_NAMES] for text in header]
     of_rows = [
         frozenset(text for cell, head in zip(row, heads, strict=True) for text in _names(cell.text, head)) - no_names
         for row in table.rows
@@ -102,18 +126,19 @@ def _texts(table: Table) -> _Texts:
         first, blank, _ = text.partition(" ")
         if blank:
             by_first_word[first].append(text)
-    return _Texts(of_rows, every, by_first_word)
+    spelling = Spelling(word for text in (*every, *header) for word in text.split())
+    return _Texts(of_rows, every, by_first_word, spelling)
 
 
 def _names(cell: str, head: Sequence[str]) -> Iterator[str]:
     """Yield the text of a cell and, if it is a code, its number with each word of the header."""
-    yield format_text(cell)
+    yield _plain(cell)
     if code := _CODE.fullmatch(cell.strip()):
         yield from (f"{word} {code[1]}" for word in head)
 
 
-_Span = tuple[str, frozenset[int]]
-"""The text of a cell, and the places of its words in the question."""
+def _plain(text: str) -> str:
+    return format_text(without_accents(text))
 
 
 def _together(words: Sequence[str], texts: frozenset[str]) -> Iterator[_Span]:
@@ -121,7 +146,7 @@ def _together(words: Sequence[str], texts: frozenset[str]) -> Iterator[_Span]:
         for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
             text = " ".join(words[start:end])
             if len(text) >= _SHORTEST and text in texts:
-                yield text, frozenset(range(start, end))
+                yield _Span(text, frozenset(range(start, end)))
 
 
 def _scattered(words: Sequence[str], by_first_word: Mapping[str, Sequence[str]]) -> Iterator[_Span]:
@@ -133,9 +158,19 @@ def _scattered(words: Sequence[str], by_first_word: Mapping[str, Sequence[str]])
                 window = range(start, min(start + len(of_text) + _BETWEEN, len(words)))
                 places = frozenset(place for place in window if words[place] in of_text)
                 if len({words[place] for place in places}) == len(of_text):
-                    yield text, places
+                    yield _Span(text, places)
+
+
+def _misspelt(words: Sequence[str], texts: _Texts) -> Iterator[_Span]:
+    """Yield names that stand in the question but for their spelling."""
+    kept = _NO_NAMES | _TO_OTHER_ROWS
+    read = [word if word in kept else texts.spelling.corrected(word) for word in words]
+    for text, places, _ in _together(read, texts.all):
+        spelling = tuple((words[place], read[place]) for place in sorted(places) if words[place] != read[place])
+        if spelling and (len(places) > 1 or is_misspelt(*spelling[0])):
+            yield _Span(text, places, spelling)
 
 
 def _outermost(spans: Collection[_Span]) -> list[_Span]:
     """Return the spans that lie in no other."""
-    return [span for span in spans if not any(span[1] < other for _, other in spans)]
+    return [span for span in spans if not any(span.places < other.places for other in spans)]

@@ -58,11 +58,18 @@ def wtq_official_form(text: str) -> str:
     footnote marks, remarks in brackets, a pair of quotes around the text. Last, remove one final full stop, lower the
     case and collapse white space.
     """
-    decomposed = unicodedata.normalize("NFKD", text)
-    text = "".join(mark for mark in decomposed if unicodedata.category(mark) != "Mn").translate(_PLAIN)
+    text = without_accents(text).translate(_PLAIN)
     while (shorter := _without_additions(text)) != text:
         text = shorter
     return normalize_for_match(text.removesuffix("."))
+
+
+def without_accents(text: str) -> str:
+    """Return the letters without their marks; characters that stand for others, like "ﬁ", become those (NFKD)."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(mark for mark in decomposed if unicodedata.category(mark) != "Mn")
 
 
 def convert_to_float(text: str) -> float:

@@ -177,18 +177,22 @@ def _remedy(body: Sequence[_Row], width: int, found: int) -> str:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """Choose the separator that makes most of the first lines as wide as the first; in a tie, the widest.
+    """Choose the separator that makes most of the first lines as wide as the first.
+
+    In a tie it is one with which all quotes enclose whole fields, and then the one that makes them widest.
 
     Where none splits the first line, or that one makes some line of another width, the first line may be a title: then
     the one that makes all lines below it equally wide. A comma may also be part of a text, so it must make three fields
     of each, or a blank line be below the title, or the commas look like those between fields.
     """
     unlinked = [_LINK.sub("", line) for line in lines]
-    widths = {separator: _widths(unlinked, separator) for separator in _SEPARATORS}
+    widths, is_quoted = {}, {}
+    for separator in _SEPARATORS:
+        widths[separator], is_quoted[separator] = _widths(unlinked, separator)
 
-    def fitness(separator: str) -> tuple[bool, int, int]:
+    def fitness(separator: str) -> tuple[bool, int, bool, int]:
         own = [width for width in widths[separator] if width] or [0]
-        return own[0] > 1, sum(width == own[0] for width in own), own[0]
+        return own[0] > 1, sum(width == own[0] for width in own), is_quoted[separator], own[0]
 
     best = max(_SEPARATORS, key=fitness)
     is_split = fitness(best)[0]
@@ -222,16 +226,14 @@ def _separates(rows: Sequence[Sequence[str]]) -> bool:
     return not has_blanks and any(map(_WORD.fullmatch, rows[0]))
 
 
-def _widths(lines: Sequence[str], separator: str) -> list[int]:
-    if not separator.isspace():
-        with suppress(csv.Error):  # as in _rows; or the last line ends within quotes
-            return [
-                len(fields) for fields in csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
-            ]
-    try:
-        return [len(fields) for fields in csv.reader(lines, delimiter=separator)]
-    except csv.Error:  # reported where the rows are read
-        return []
+def _widths(lines: Sequence[str], separator: str) -> tuple[list[int], bool]:
+    """Return the number of fields of each line, and whether all of the quotes stand around fields."""
+    skips = not separator.isspace()  # as in _rows
+    for strict, skip in ((True, skips), (True, False), (False, False)):
+        with suppress(csv.Error):
+            reader = csv.reader(lines, delimiter=separator, strict=strict, skipinitialspace=skip)
+            return [len(fields) for fields in reader], strict
+    return [], False  # reported where the rows are read
 
 
 def _remark(path: Path, found: CsvFormat, given: CsvFormat) -> str | None:

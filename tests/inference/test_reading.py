@@ -54,6 +54,11 @@ def test_the_answer_is_that_of_the_named_rows_alone_and_points_into_the_table(an
     assert record["answer"] == alone["answer"]
 
 
+def test_the_spelling_that_was_read_is_said(answerer):
+    record = answerer().record(example("What is Tonw 7 near?"), (), 9)
+    assert record["unread"].startswith('only the row that the question names (reading "tonw" as "town") was read, of ')
+
+
 def test_a_table_with_more_cells_than_tokens_is_not_encoded_whole(answerer, monkeypatch):
     reader, encoded = answerer(), []
     encode = reader._reader.encode

@@ -37,7 +37,7 @@ def _texts(path: Path, given: CsvFormat = FOUND) -> list[list[str]]:
 def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: str) -> None:
     # A first row with a single text is taken for a title.
     assume(sum(bool(field.strip()) for field in rows[0]) != 1)
-    # Only where no other delimiter stands in the text is the choice free of doubt.
+    # Only where no other delimiter stands in the text is the choice free of doubt; a bar within quotes is none.
     rows = [[field.translate({ord(sign): "." for sign in ",;\t"}) for field in row] for row in rows]
     assume(any(map(str.strip, rows[0])))
     expected = [[field.strip() for field in row] for row in rows if any(map(str.strip, row))]
@@ -66,6 +66,7 @@ def test_reads_back_what_the_csv_module_wrote(rows: list[list[str]], delimiter: 
         ('City, Said\nRome, "yes" and "no"\n', [["City", "Said"], ["Rome", '"yes" and "no"']]),
         ('City, Said\nRome, "\nOslo, no\n', [["City", "Said"], ["Rome", '"'], ["Oslo", "no"]]),
         ('City\tSite\n\t "Fram"\n', [["City", "Site"], ["", '"Fram"']]),
+        ('"a","|b|"\n"","|"\n', [["a", "|b|"], ["", "|"]]),
         ('a,b\n"two\nlines","say ""x"", y"\n', [["a", "b"], ["two\nlines", 'say "x", y']]),
     ],
 )
