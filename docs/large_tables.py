@@ -1,22 +1,24 @@
-"""Ask the released model questions on made tables of 30 to 5,000 rows and write the score: `make large-tables`.
+"""Ask the released models on made tables of 30 to 5,000 rows and write the score: `make large-tables`.
 
 Each question of `made_tables` is asked three times: with the 512 tokens of the model's training, for which columns of
 larger tables are left out; with the whole table; and, as `mate predict` does, with the rows that the question names or
 that parts of the table point to. Each look-up is asked by a cell as it stands in the table, in other words and, where
-it has a name, with two letters swapped. The questions were written before any model was asked them.
+it has a name, with two letters swapped. Statements about a cell are judged likewise. All of these were written before
+any model was asked them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import product
 from math import isclose
 from pathlib import Path
 from statistics import fmean
 from textwrap import fill
 
 import pandas as pd
-from made_tables import SUBJECTS, Asked, drawn
+from made_tables import SUBJECTS, Asked, drawn, statements
 from scipy.stats import binomtest
 from tabulate import tabulate
 
@@ -30,23 +32,26 @@ FILE = Path(__file__).parents[1] / "results" / "large-tables" / "README.md"
 ROWS = {30: 3, 100: 3, 300: 3, 1000: 3, 5000: 1}  # and tables of each kind that have so many
 MOST_WHOLE = 1000  # rows that fit into one input of 16,384 tokens
 TRAINED = 512
+CUT, WHOLE, CHOSEN = f"{TRAINED} tokens", "all rows", "chosen rows"
 
 
 def main() -> None:
     hardware = HardwareConfig(name="cpu", accelerator="cpu", precision="32", micro_batch=1)
-    models = {
-        f"{TRAINED} tokens": load_run(max_tokens=TRAINED, hardware=hardware, rows="all"),
-        "all rows": load_run(hardware=hardware, rows="all"),
-        "chosen rows": load_run(hardware=hardware),
-    }
     scores: dict[tuple[str, str], dict[int, list[bool]]] = {}
     seconds: dict[str, dict[int, list[float]]] = {}
-    for rows in ROWS:
-        for frame, asked in drawn(rows, ROWS[rows]):
-            for name, run in models.items() if rows <= MOST_WHOLE else [("chosen rows", models["chosen rows"])]:
+    for of_statements, made in ((False, drawn), (True, statements)):
+        models = {
+            CUT: load_run(max_tokens=TRAINED, hardware=hardware, rows="all", statements=of_statements),
+            WHOLE: load_run(hardware=hardware, rows="all", statements=of_statements),
+            CHOSEN: load_run(hardware=hardware, statements=of_statements),
+        }
+        for rows, tables in ROWS.items():
+            read = [name for name in models if name == CHOSEN or rows <= MOST_WHOLE]
+            for (frame, asked), name in product(made(rows, tables), read):
                 start = time.perf_counter()
-                is_right = answers(run, asked, frame)
-                seconds.setdefault(name, {}).setdefault(rows, []).append(time.perf_counter() - start)
+                is_right = answers(models[name], asked, frame)
+                timed = f"{name}, statements" if of_statements else name
+                seconds.setdefault(timed, {}).setdefault(rows, []).append(time.perf_counter() - start)
                 scores.setdefault((asked.kind, name), {}).setdefault(rows, []).append(is_right)
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(report(scores, seconds), encoding="utf-8")
@@ -56,7 +61,7 @@ def answers(run: LoadedRun, asked: Asked, frame: pd.DataFrame) -> bool:
     """Return whether the model's answer is the right one; it has none where not even one column fits."""
     try:
         answer = run.answer(asked.question, frame)["answer"]
-        return answer == [asked.answer] or isclose(float(*answer), float(asked.answer), rel_tol=1e-6)
+        return answer in (asked.answer, [asked.answer]) or isclose(float(*answer), float(asked.answer), rel_tol=1e-6)
     except (TypeError, ValueError, UserError):  # none or several answers, texts that are no number
         return False
 
@@ -83,13 +88,15 @@ def report(scores: dict[tuple[str, str], dict[int, list[bool]]], seconds: dict[s
         'by the number of a code ("order number 1018" for A1018). Misspelt look-ups have two letters of a name swapped '
         '("Ann B. Alder", "Emlham 5"; orders have no names). The rules that find the rows of both were written after '
         "the questions. Questions of "
-        "all rows ask how many there are, and for the sum and the mean of a column. Right answers in per cent, with "
-        "Wilson's interval of 95%."
+        "all rows ask how many there are, and for the sum and the mean of a column. Statements say what a cell has "
+        '("The price of order A1018 is $5.20"), every other one rightly, and are judged by a second model; its chosen '
+        "rows are those that the statement names, among others. Right answers in per cent, with Wilson's interval of "
+        "95%."
     )
     return (
         f"# {released_model()} on large tables\n\n{fill(text, 120, break_on_hyphens=False)}\n\n"
         + tabulate(right, ("kind", "read", *heads), tablefmt="github")
-        + f"\n\nMean seconds of a question, in 32 bits on {processor_name()}:\n\n"
+        + f"\n\nMean seconds of a question or statement, in 32 bits on {processor_name()}:\n\n"
         + tabulate(times, ("read", *heads), tablefmt="github", disable_numparse=True)
         + "\n"
     )

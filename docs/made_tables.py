@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -48,8 +49,11 @@ LAST = [
 ]
 
 
+ENTAILED, REFUTED = "entailed", "refuted"
+
+
 class Asked(NamedTuple):
-    """A question of a kind with its right answer."""
+    """A question or statement of a kind with its right answer."""
 
     kind: str
     question: str
@@ -60,7 +64,8 @@ class Subject(NamedTuple):
     """
     Attributes:
         draw: makes a table of so many rows.
-        key: column that names a row; words: how questions name a row with that key, and each column they ask for.
+        key: column that names a row; words: how questions name a row with that key, and each column they ask for; says:
+            how statements do, with a value of the column.
         reworded: from the key of a row to other words for it.
         number: column of distinct numbers; most, least: questions for their ends.
         group: column of repeated values; rare: a value of few rows; count: the question for their number.
@@ -71,6 +76,7 @@ class Subject(NamedTuple):
     key: str
     reworded: Callable[[str], str]
     words: dict[str, str]
+    says: dict[str, str]
     number: str
     most: str
     least: str
@@ -133,6 +139,11 @@ SUBJECTS = (
             "price": "What is the price of order {}?",
             "product": "Which product was bought in order {}?",
         },
+        {
+            "customer": "The customer of order {} is {}.",
+            "price": "The price of order {} is {}.",
+            "product": "Order {} is a {}.",
+        },
         "price",
         "Which order has the highest price?",
         "Which order has the lowest price?",
@@ -153,6 +164,7 @@ SUBJECTS = (
             "phone": "What is the phone number of {}?",
             "salary": "How much does {} earn?",
         },
+        {"office": "{} works in {}.", "phone": "The phone number of {} is {}.", "salary": "{} earns {}."},
         "salary",
         "Who has the highest salary?",
         "Who has the lowest salary?",
@@ -173,6 +185,7 @@ SUBJECTS = (
             "platforms": "How many platforms does {} have?",
             "line": "On which line is {}?",
         },
+        {"opened": "{} was opened in {}.", "platforms": "{} has {} platforms.", "line": "{} is on the {} line."},
         "passengers",
         "Which station has the most passengers?",
         "Which station has the fewest passengers?",
@@ -228,3 +241,17 @@ def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterat
     yield Asked("of all rows", subject.size, str(len(frame)))
     yield Asked("of all rows", subject.total, f"{added.sum():.10g}")
     yield Asked("of all rows", subject.mean, f"{added.mean():.10g}")
+
+
+def statements(rows: int, tables: int) -> Iterator[tuple[pd.DataFrame, Asked]]:
+    """Yield a statement on each of three columns of the tables of ``drawn``; every other one is true."""
+    truths = cycle((True, False))
+    for subject in SUBJECTS:
+        for number in range(tables):
+            r = random.Random(f"{subject.key} {rows} {number}")
+            frame = pd.DataFrame(subject.draw(r, rows))
+            for (column, words), is_true in zip(subject.says.items(), truths, strict=False):
+                row = frame.iloc[r.randrange(rows)]
+                said = row[column] if is_true else r.choice([value for value in frame[column] if value != row[column]])
+                answer = ENTAILED if is_true else REFUTED
+                yield frame, Asked("statement", words.format(row[subject.key], said), answer)

@@ -98,8 +98,10 @@ def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedR
             f"expansion={config.expansion}: run={run} of task={trained.task.name} reads no linked passages that it "
             "could change; leave it out"
         )
-    if config.rows != ALL_ROWS and trained.task.traits.asked != "question":
-        raise UserError(f"rows={config.rows}: run={run} of task={trained.task.name} answers no questions; leave it out")
+    if config.rows != ALL_ROWS and trained.task.traits.asked is None:
+        raise UserError(
+            f"rows={config.rows}: run={run} of task={trained.task.name} is asked nothing by itself; leave it out"
+        )
     trained.paths = config.paths
     seen = tuple(training_split(Path(path)) for path in config.seen or ())
 

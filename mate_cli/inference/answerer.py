@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from mate_cli.config.hardware import HardwareConfig
-from mate_cli.config.inference import CHOSEN_ROWS, MOST_TOKENS
+from mate_cli.config.inference import ALL_ROWS, CHOSEN_ROWS, MOST_TOKENS
 from mate_cli.config.task import active_schedule
 from mate_cli.config.train import TrainConfig
 from mate_cli.encoding.encode import encode, row_of
@@ -20,14 +20,17 @@ from mate_cli.inference.calibration import calibration_of
 from mate_cli.inference.caveats import unanswered, unfinished
 from mate_cli.inference.onnx_model import OnnxModel
 from mate_cli.inference.predictor import Predictor
-from mate_cli.inference.reading import Assembled, Reading
-from mate_cli.inference.table_reader import Advance, PartChoice, TableReader, silent, with_rows
+from mate_cli.inference.reading import Advance, Assembled, Reading, silent, with_rows
+from mate_cli.inference.statement_reader import StatementReader
+from mate_cli.inference.table_reader import PartChoice, TableReader
 from mate_cli.kinds.registry import kind_of
 from mate_cli.runs.folder import RunFolder
 from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.aggregation import NONE
 from mate_cli.tables.table import Example
 from mate_cli.tasks.task import Prediction
+
+Reader = TableReader | StatementReader
 
 _AT_ONCE = 32
 """Examples that are encoded together: many for the speed, few for the memory of large tables."""
@@ -61,7 +64,8 @@ class Answerer(Predictor):
         max_tokens: of an input; None: as many as a table needs, up to ``MOST_TOKENS`` where the model can read so many,
             though the inputs of its training were shorter.
         rows: "chosen": of a table that needs more tokens than the inputs of the training, the rows that a question
-            names or the model finds in parts of the table (``inference.table_reader``); "all": every row, together.
+            names or the model finds in parts of the table (``inference.table_reader``), or those that a statement
+            names, among others (``inference.statement_reader``); "all": every row, together.
 
     Attributes:
         calibration: of its probabilities, if the run has one.
@@ -85,9 +89,8 @@ class Answerer(Predictor):
             longest = max(self.options.max_tokens, min(MOST_TOKENS, self._limit))
             self.options = replace(self.options, max_tokens=longest)
         self.kind, self.tokenizer = kind_of(trained.task), CellTokenizer(folder.best_model)
-        is_chosen = rows == CHOSEN_ROWS and trained.task.traits.asked == "question"
-        most = min(active_schedule(trained).max_tokens, self.options.max_tokens) if is_chosen else None
-        self._reader, self._together = self._table_reader(most), self._table_reader(None)
+        self._together = self._table_reader(None)
+        self._reader = self._together if rows == ALL_ROWS else self._choosing_reader(trained)
         self.tokenizer.check_fits(self.model.config.vocab_size)
         self.calibration, remarks = calibration_of(folder)
         self.remarks = [*unfinished(folder), *remarks]
@@ -135,6 +138,14 @@ class Answerer(Predictor):
             limits.append(self.options.max_positions)
         return min(limits)
 
+    def _choosing_reader(self, trained: TrainConfig) -> Reader:
+        """What chooses the rows to read, as many as an input of the training holds."""
+        most = min(active_schedule(trained).max_tokens, self.options.max_tokens)
+        asked = trained.task.traits.asked
+        if asked == "statement":
+            return StatementReader(self._encode, most)
+        return self._table_reader(most if asked == "question" else None)
+
     def _table_reader(self, most: int | None) -> TableReader:
         combine = None if self.kind.answering is None else self.kind.answering.combined
         batch, limit = self.hardware.prediction_batch, self.options.max_tokens
@@ -157,7 +168,7 @@ class Answerer(Predictor):
         batches = _batches(rows, self.hardware.prediction_batch, self.options.max_tokens)
         return self.predict(map(self.collator, batches))
 
-    def _fitting(self, example: Example, reader: TableReader, advance: Advance = silent) -> Reading | Assembled:
+    def _fitting(self, example: Example, reader: Reader, advance: Advance = silent) -> Reading | Assembled:
         check_question(example.question)
         (reading,) = reader.read([example], advance)
         if reason := self._refusal(reading):

@@ -17,7 +17,7 @@ from mate_cli.inference.answer_file import AnswerForm, answer_form, as_text
 from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.asked_tables import AskedTables
 from mate_cli.inference.caveats import caveats, unanswered, withheld
-from mate_cli.inference.table_reader import Advance
+from mate_cli.inference.reading import Advance
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import append_text, content_hash
 from mate_cli.tables.table import Table

@@ -12,6 +12,16 @@ from mate_cli.tables.table import Example, Table
 
 Encode = Callable[[Sequence[Example]], Iterable[Encoded]]
 
+Rows = tuple[int, ...]
+"""Numbers of rows, in order; empty: all."""
+
+Advance = Callable[[int, int], None]
+"""Called with the number of parts of a table that were read, and that of all."""
+
+
+def silent(done: int, total: int) -> None:
+    """Show no progress."""
+
 
 class Assembled(NamedTuple):
     """An answer that was put together from those of parts of a table.
@@ -36,17 +46,19 @@ class Reading(NamedTuple):
     Attributes:
         encoded: the example ``read``; rows: numbers of its rows in the asked table; empty: it has all of them.
         parts: of the table, which pointed to these rows; 0: the question names them.
+        others: rows beside those that a statement names; None: a question is asked.
     """
 
     asked: Example
     read: Example
     encoded: Encoded
-    rows: tuple[int, ...] = ()
+    rows: Rows = ()
     parts: int = 0
+    others: int | None = None
 
     def in_asked(self, prediction: Any) -> Any:
-        """Return a prediction with the places of its cells in the asked table."""
-        if not self.rows:
+        """Return a prediction with the places of its cells, if it has some, in the asked table."""
+        if not self.rows or self.others is not None:
             return prediction
         return replace(prediction, cells=tuple((self.rows[row], column) for row, column in prediction.cells))
 
@@ -54,10 +66,9 @@ class Reading(NamedTuple):
         """Say what of the table was not read together, and how it can be; None: nothing."""
         encoded, count, remarks = self.encoded, len(self.rows), []
         if count:
-            read = f"row {self._which()} was" if count == 1 else f"{count:,} rows {self._which()} were"
             together = " together" if self.parts else ""
             of_rows = f"of {self.asked.table.num_rows:,}{_remedy(self.asked.table, max_tokens)}"
-            remarks.append(f"only the {read} read{together}, {of_rows}")
+            remarks.append(f"only {self._which()} read{together}, {of_rows}")
         if encoded.pruned or encoded.full_length > len(encoded.features):
             columns = f"{encoded.pruned} of {self.asked.table.num_columns} columns"
             part = columns if encoded.pruned else "the ends of long cells"
@@ -67,11 +78,33 @@ class Reading(NamedTuple):
 
     def _which(self) -> str:
         """Say which rows were read, and which words that name them were taken for others."""
+        count = len(self.rows) - (self.others or 0)
         if self.parts:
-            return f"that its {self.parts:,} parts point to"
-        spelling = named_rows(self.asked.question, self.asked.table).spelling
-        words = ", ".join(f'"{asked}" as "{read}"' for asked, read in spelling)
-        return f"that the question names (reading {words})" if words else "that the question names"
+            which = f"that its {self.parts:,} parts point to"
+        else:
+            spelling = named_rows(self.asked.question, self.asked.table).spelling
+            words = ", ".join(f'"{asked}" as "{read}"' for asked, read in spelling)
+            which = f"that the {'question' if self.others is None else 'statement'} names"
+            which += f" (reading {words})" if words else ""
+        rows = f"the row {which}" if count == 1 else f"the {count:,} rows {which}"
+        others = f" and {self.others} other{'s' if self.others > 1 else ''}" if self.others else ""
+        return f"{rows}{others} {'was' if len(self.rows) == 1 else 'were'}"
+
+
+def encoded(encode: Encode, examples: Sequence[Example], rows: Sequence[Rows]) -> list[Reading]:
+    """Encode each example with these of its rows."""
+    all_rows = [len(own) == example.table.num_rows for example, own in zip(examples, rows, strict=True)]
+    rows = [() if is_all else own for own, is_all in zip(rows, all_rows, strict=True)]
+    read = [with_rows(example, own) if own else example for example, own in zip(examples, rows, strict=True)]
+    return [Reading(*parts) for parts in zip(examples, read, encode(read), rows, strict=True)]
+
+
+def with_rows(example: Example, rows: Rows) -> Example:
+    """Return the question about these rows of its table, without marks of the answer."""
+    table = example.table.selected(rows, range(example.table.num_columns))
+    place = {row: number for number, row in enumerate(rows)}
+    previous = tuple((place[row], column) for row, column in example.previous if row in place)
+    return replace(example, table=table, candidates=(), traced=(), previous=previous)
 
 
 def _remedy(table: Table, max_tokens: int) -> str:

@@ -15,8 +15,7 @@ from mate_cli.encoding.encode import row_of
 from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.caveats import caveats, withheld
 from mate_cli.inference.onnx_model import OnnxModel
-from mate_cli.inference.reading import Assembled
-from mate_cli.inference.table_reader import Advance, silent
+from mate_cli.inference.reading import Advance, Assembled, silent
 from mate_cli.models.model import MateModel
 from mate_cli.models.observed import attention_layers, observed, reason_unobservable
 from mate_cli.models.variants import make_planner

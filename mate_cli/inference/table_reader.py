@@ -11,19 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import TooLarge
-from mate_cli.inference.reading import Assembled, Encode, Reading
+from mate_cli.inference.reading import Advance, Assembled, Encode, Reading, Rows, encoded
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Coordinate, Example
-
-Rows = tuple[int, ...]
-"""Numbers of rows, in order; empty: all."""
-
-Advance = Callable[[int, int], None]
-"""Called with the number of parts of a table that were read, and that of all."""
 
 _TOGETHER, _COMPUTED, _CONVERSED = 2.0, 8.0, math.inf
 """Times the inputs of the training, up to which rows are read together: usually, to compute, and for follow-ups."""
@@ -33,10 +26,6 @@ _SHRUNK = 0.75
 
 _MOST_NAMED = 4
 """Rows, named or of the answer before, that join each part, to be compared with its own; of more, each has some."""
-
-
-def silent(done: int, total: int) -> None:
-    """Show no progress."""
 
 
 class PartChoice(NamedTuple):
@@ -173,11 +162,7 @@ class TableReader(NamedTuple):
         return int(min(self.most * times, self.limit))
 
     def _encoded(self, examples: Sequence[Example], rows: Sequence[Rows]) -> list[Reading]:
-        """Encode each example with these of its rows."""
-        all_rows = [len(own) == example.table.num_rows for example, own in zip(examples, rows, strict=True)]
-        rows = [() if is_all else own for own, is_all in zip(rows, all_rows, strict=True)]
-        read = [with_rows(example, own) if own else example for example, own in zip(examples, rows, strict=True)]
-        return [Reading(*parts) for parts in zip(examples, read, self.encode(read), rows, strict=True)]
+        return encoded(self.encode, examples, rows)
 
 
 def _named_alone(example: Example) -> Rows:
@@ -195,14 +180,6 @@ def _follows_up(example: Example) -> bool:
 def _times(example: Example) -> float:
     """How many times the inputs of the training are read together."""
     return _CONVERSED if _follows_up(example) else _TOGETHER
-
-
-def with_rows(example: Example, rows: Rows) -> Example:
-    """Return the question about these rows of its table, without marks of the answer."""
-    table = example.table.selected(rows, range(example.table.num_columns))
-    place = {row: number for number, row in enumerate(rows)}
-    previous = tuple((place[row], column) for row, column in example.previous if row in place)
-    return replace(example, table=table, candidates=(), traced=(), previous=previous)
 
 
 def _divided(rows: Rows, size: int) -> list[Rows]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -49,11 +49,17 @@ class NamedRows(NamedTuple):
         rows: numbers of the rows that a question names, from 0 and in order; empty: it names none.
         suffice: whether it needs no others.
         spelling: misspelt words of the question, each with that of the table it was read as.
+        of_names: the rows of each name by itself.
+        most: how many of the names each of ``rows`` has.
+        others: the words of the question that are part of no name.
     """
 
     rows: tuple[int, ...] = ()
     suffice: bool = False
     spelling: tuple[tuple[str, str], ...] = ()
+    of_names: tuple[tuple[int, ...], ...] = ()
+    most: int = 0
+    others: frozenset[str] = frozenset()
 
 
 def named_rows(question: str, table: Table) -> NamedRows:
@@ -77,16 +83,20 @@ def named_rows(question: str, table: Table) -> NamedRows:
 def _rows(words: Sequence[str], texts: _Texts, spans: Collection[_Span]) -> NamedRows:
     """Return the rows with the most of the outermost names."""
     spans = _outermost(spans)
-    named = {span.text for span in spans}
-    if not named:
+    if not spans:
         return NamedRows()
     inside = frozenset().union(*(span.places for span in spans))
-    others = {word for place, word in enumerate(words) if place not in inside}
-    counts = [len(named & of_row) for of_row in texts.of_rows]
-    most = max(counts)
-    rows = tuple(row for row, count in enumerate(counts) if count == most)
-    suffice = not others & _TO_OTHER_ROWS and any(not _SHORT_NUMBER.fullmatch(text) for text in named)
-    return NamedRows(rows, suffice, tuple(dict.fromkeys(pair for span in spans for pair in span.spelling)))
+    others = frozenset(word for place, word in enumerate(words) if place not in inside)
+    of_names = {
+        name: tuple(row for row, of_row in enumerate(texts.of_rows) if name in of_row)
+        for name in sorted({span.text for span in spans})
+    }
+    counts = Counter(row for rows in of_names.values() for row in rows)
+    most = max(counts.values())
+    rows = tuple(sorted(row for row, count in counts.items() if count == most))
+    suffice = not others & _TO_OTHER_ROWS and any(not _SHORT_NUMBER.fullmatch(name) for name in of_names)
+    spelling = tuple(dict.fromkeys(pair for span in spans for pair in span.spelling))
+    return NamedRows(rows, suffice, spelling, tuple(of_names.values()), most, others)
 
 
 class _Span(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -111,6 +112,16 @@ def test_in_a_session_with_a_run_that_run_answers(ask, runs, package):
     assert verdict.startswith(("answer: entailed", "answer: refuted"))
 
 
-def test_rows_of_statements_are_not_chosen(mate, runs, capsys):
-    assert mate("evaluate", f"run={runs}/tabfact/first", "split=dev", "rows=chosen") == 2
-    assert "task=tabfact answers no questions; leave it out" in capsys.readouterr().err
+def test_of_a_large_table_the_rows_that_a_statement_names_are_read_among_others(mate, runs, capsys):
+    lines = ["city,mayor,population", *(f"Town {number},Ann Lee,{number * 7}" for number in range(300))]
+    Path("towns.csv").write_text("\n".join(lines))
+    named = judged(mate, capsys, "statement=Town 211 has 1477 people", f"run={runs}/tabfact/first")
+    assert re.fullmatch(r"only the row that the statement names and \d+ others were read, of 300; .*", named["unread"])
+    words = ("statement=Town 211 has more people than others", "max_tokens=4096", f"run={runs}/tabfact/first")
+    assert "unread" not in judged(mate, capsys, *words)
+
+
+def test_a_split_of_statements_is_scored_with_chosen_rows(mate, runs, capsys):
+    words = ("evaluate", f"run={runs}/tabfact/first", "split=dev", "rows=chosen", *CPU)
+    assert mate(*words) == 0
+    assert "dev-chosen: " in capsys.readouterr().out

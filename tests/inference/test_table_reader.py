@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mate_cli.inference.reading import Assembled, Reading
-from mate_cli.inference.table_reader import PartChoice, TableReader, silent
+from mate_cli.inference.reading import Assembled, Reading, silent
+from mate_cli.inference.table_reader import PartChoice, TableReader
 from mate_cli.tables.table import Cell, Example, Table
 
 MOST = 24

@@ -59,15 +59,15 @@ ORDERS = table(
     ],
 )
 def test_rows_that_questions_name(question: str, rows: tuple[int, ...], suffice: bool) -> None:
-    assert named_rows(question, ORDERS) == (rows, suffice, ())
+    assert named_rows(question, ORDERS)[:2] == (rows, suffice)
 
 
 def test_states_are_not_the_words_of_a_question() -> None:
     states = table("Bloom,IN", "Ann Arbor,MI", "Salem,OR", "Bangor,ME", "Tulsa,OK", header="town,state")
     for question in ("Which town in the list is the largest or the oldest?", "Can you tell me the largest, ok?"):
-        assert named_rows(question, states) == ((), False, ())
-    assert named_rows("Which towns are in MI?", states) == ((1,), True, ())
-    assert named_rows("In which state is Bangor?", states) == ((3,), True, ())
+        assert named_rows(question, states)[:2] == ((), False)
+    assert named_rows("Which towns are in MI?", states)[:2] == ((1,), True)
+    assert named_rows("In which state is Bangor?", states)[:2] == ((3,), True)
 
 
 def test_a_name_counts_whatever_the_order_of_its_words_and_what_stands_between() -> None:
@@ -134,7 +134,7 @@ _CELLS = st.lists(_WORDS, max_size=3).map(" ".join)
 @given(st.lists(_WORDS, max_size=8), st.lists(st.tuples(_CELLS, _CELLS), min_size=1, max_size=5))
 def test_all_rows_that_are_named_have_a_cell_in_the_question(words: list[str], cells: list) -> None:
     of_cells = Table("t", (Cell("x"), Cell("y")), tuple(tuple(map(Cell, row)) for row in cells))
-    rows, suffice, _ = named_rows(" ".join(words), of_cells)
+    rows, suffice, *_ = named_rows(" ".join(words), of_cells)
     assert not suffice or rows
     if suffice:
         assert {text for row in rows for text in cells[row]} != {"12"}
@@ -161,5 +161,5 @@ def test_long_questions_and_tables_take_no_time() -> None:
     large = table(*(f"INV-{number},Acme,Oslo,{number}" for number in range(8000)))
     question = "word " * 5000 + "INV-4711"
     start = time.process_time()
-    assert named_rows(question, large) == ((4711,), True, ())
+    assert named_rows(question, large)[:2] == ((4711,), True)
     assert time.process_time() - start < 20

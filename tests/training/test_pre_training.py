@@ -106,6 +106,8 @@ def test_evaluating_a_run_gives_the_score_that_its_training_ended_with(mate, run
     assert json.loads((runs[0] / "metrics.json").read_text()) == before
     assert mate("evaluate", f"run={runs[0]}", "split=test", "hardware=cpu") == 2
     assert "scored on its held-out tables" in capsys.readouterr().err
+    assert mate("evaluate", f"run={runs[0]}", "rows=chosen", "hardware=cpu") == 2
+    assert "task=mlm is asked nothing by itself; leave it out" in capsys.readouterr().err
 
 
 def test_shards_prepared_anywhere_are_trained_on_with_their_own_vocabulary_alone(mate, data, tmp_path, capsys):
