@@ -53,9 +53,7 @@ def _max_tokens(of: str = "") -> Any:
 
 
 def _rows(of: str = "") -> Any:
-    text = (
-        "of a table beyond the tokens of the training: those that the question names or the model finds in its parts; "
-    )
+    text = "of a table beyond the tokens of the training: those that are named or that the model finds in its parts; "
     return key(CHOSEN_ROWS, f"{of}{text}or all rows, together", choices=ROWS)
 
 

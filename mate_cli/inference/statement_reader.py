@@ -1,8 +1,8 @@
 """What a model reads of a large table to judge a statement: the rows that it names, among others.
 
 Read alone, they leave nothing to compare them with, and the model takes most of what is said of them for true. Among as
-many other rows as an input of its training holds it tells them apart. A statement that names no row, or says something
-of all ("the highest price"), is judged by the whole table.
+many other rows as an input of its training holds it tells them apart. A table of up to four times as many tokens is
+read as a whole, and so is any of which the statement names no row, or says something of all ("the highest price").
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ _OF_ALL_ROWS = """
 _TO_ALL_ROWS = frozenset(_OF_ALL_ROWS.split())
 """Words that say something of more rows than those named; beside them superlatives, which end in "est"."""
 
+_TOGETHER = 4
+"""Times the inputs of the training, up to which all rows are read."""
+
 
 class StatementReader(NamedTuple):
     """
@@ -37,7 +40,7 @@ class StatementReader(NamedTuple):
 
     def _read(self, example: Example) -> Reading:
         whole = self._encoded(example, ()) if self._may_fit(example) else None
-        if whole is not None and self._fits(whole):
+        if whole is not None and whole.encoded.full_length <= _TOGETHER * self.most:
             return whole
         return self._among_others(example) or whole or self._encoded(example, ())
 
@@ -78,7 +81,7 @@ class StatementReader(NamedTuple):
 
     def _may_fit(self, example: Example) -> bool:
         """Tell long tables without encoding them: a cell has a token or more."""
-        return (example.table.num_rows + 1) * example.table.num_columns <= self.most
+        return (example.table.num_rows + 1) * example.table.num_columns <= _TOGETHER * self.most
 
 
 def _groups(named: NamedRows) -> list[Rows]:

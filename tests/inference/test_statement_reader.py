@@ -69,10 +69,10 @@ def test_statements_about_more_rows_are_judged_by_the_whole_table(statement: str
 
 
 def test_a_small_table_is_read_as_it_is() -> None:
-    assert read("The price of A1003 is $3.50", ORDERS[:10]).rows == ()
+    assert read("The price of A1003 is $3.50", ORDERS[:50]).rows == ()
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcde"), st.text("xyz ", max_size=30)), min_size=1, max_size=80), st.data())
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.text("xyz ", max_size=30)), min_size=1, max_size=200), st.data())
 def test_inputs_hold_the_named_row_and_no_more_than_fit(cells: list[tuple[str, str]], data: st.DataObject) -> None:
     rows = [(f"{name} {number + 1000}", text, name) for number, (name, text) in enumerate(cells)]
     asked = data.draw(st.integers(0, len(rows) - 1))
