@@ -87,8 +87,8 @@ def report(scores: dict[tuple[str, str], dict[int, list[bool]]], seconds: dict[s
         'another order or with others between ("Adler, Ann B." for Ann B. Adler, "Elmham part 5" for Elmham 5) or '
         'by the number of a code ("order number 1018" for A1018). Misspelt look-ups have two letters of a name swapped '
         '("Ann B. Alder", "Emlham 5"; orders have no names). The rules that find the rows of both were written after '
-        "the questions. Questions of "
-        "all rows ask how many there are, and for the sum and the mean of a column. Statements say what a cell has "
+        "the questions. Questions of all rows ask how many there are, and for the sum and the mean of a column. "
+        "Statements say what a cell has "
         '("The price of order A1018 is $5.20"), every other one rightly, and are judged by a second model; its chosen '
         "rows are those that the statement names, among others. Right answers in per cent, with Wilson's interval of "
         "95%."

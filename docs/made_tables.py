@@ -216,12 +216,16 @@ def misspelt(name: str) -> str:
 
 def drawn(rows: int, tables: int) -> Iterator[tuple[pd.DataFrame, Asked]]:
     """Yield so many tables of each subject with that many rows, each with every question on it."""
+    for subject, frame, r in _tables(rows, tables):
+        for asked in questions(subject, frame, r):
+            yield frame, asked
+
+
+def _tables(rows: int, tables: int) -> Iterator[tuple[Subject, pd.DataFrame, random.Random]]:
     for subject in SUBJECTS:
         for number in range(tables):
             r = random.Random(f"{subject.key} {rows} {number}")
-            frame = pd.DataFrame(subject.draw(r, rows))
-            for asked in questions(subject, frame, r):
-                yield frame, asked
+            yield subject, pd.DataFrame(subject.draw(r, rows)), r
 
 
 def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterator[Asked]:
@@ -246,12 +250,9 @@ def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterat
 def statements(rows: int, tables: int) -> Iterator[tuple[pd.DataFrame, Asked]]:
     """Yield a statement on each of three columns of the tables of ``drawn``; every other one is true."""
     truths = cycle((True, False))
-    for subject in SUBJECTS:
-        for number in range(tables):
-            r = random.Random(f"{subject.key} {rows} {number}")
-            frame = pd.DataFrame(subject.draw(r, rows))
-            for (column, words), is_true in zip(subject.says.items(), truths, strict=False):
-                row = frame.iloc[r.randrange(rows)]
-                said = row[column] if is_true else r.choice([value for value in frame[column] if value != row[column]])
-                answer = ENTAILED if is_true else REFUTED
-                yield frame, Asked("statement", words.format(row[subject.key], said), answer)
+    for subject, frame, r in _tables(rows, tables):
+        for (column, words), is_true in zip(subject.says.items(), truths, strict=False):
+            row = frame.iloc[r.randrange(rows)]
+            said = row[column] if is_true else r.choice([value for value in frame[column] if value != row[column]])
+            answer = ENTAILED if is_true else REFUTED
+            yield frame, Asked("statement", words.format(row[subject.key], said), answer)

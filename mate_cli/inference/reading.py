@@ -107,7 +107,11 @@ def with_rows(example: Example, rows: Rows) -> Example:
     return replace(example, table=table, candidates=(), traced=(), previous=previous)
 
 
+def may_fit(table: Table, tokens: int, rows: Rows = ()) -> bool:
+    """Tell without encoding, which takes long, whether rows may fit so many tokens: a cell has a token or more."""
+    return (len(rows or table.rows) + 1) * table.num_columns <= tokens
+
+
 def _remedy(table: Table, max_tokens: int) -> str:
-    """Say how every row is read, where its cells alone, of a token or more each, are not too many."""
-    is_short = (table.num_rows + 1) * table.num_columns <= max_tokens
-    return "; rows=all reads every row" if is_short else ""
+    """Say how every row is read, where its cells alone are not too many."""
+    return "; rows=all reads every row" if may_fit(table, max_tokens) else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mate_cli.inference.reading import Advance, Encode, Reading, Rows, encoded, silent
+from mate_cli.inference.reading import Advance, Encode, Reading, Rows, encoded, may_fit, silent
 from mate_cli.tables.named_rows import NamedRows, named_rows
 from mate_cli.tables.table import Example
 
@@ -39,7 +39,7 @@ class StatementReader(NamedTuple):
         return [self._read(example) for example in examples]
 
     def _read(self, example: Example) -> Reading:
-        whole = self._encoded(example, ()) if self._may_fit(example) else None
+        whole = self._encoded(example, ()) if may_fit(example.table, _TOGETHER * self.most) else None
         if whole is not None and whole.encoded.full_length <= _TOGETHER * self.most:
             return whole
         return self._among_others(example) or whole or self._encoded(example, ())
@@ -78,10 +78,6 @@ class StatementReader(NamedTuple):
 
     def _fits(self, reading: Reading) -> bool:
         return reading.encoded.full_length <= self.most
-
-    def _may_fit(self, example: Example) -> bool:
-        """Tell long tables without encoding them: a cell has a token or more."""
-        return (example.table.num_rows + 1) * example.table.num_columns <= _TOGETHER * self.most
 
 
 def _groups(named: NamedRows) -> list[Rows]:

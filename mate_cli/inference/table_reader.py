@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import TooLarge
-from mate_cli.inference.reading import Advance, Assembled, Encode, Reading, Rows, encoded
+from mate_cli.inference.reading import Advance, Assembled, Encode, Reading, Rows, encoded, may_fit
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Coordinate, Example
 
@@ -154,8 +154,7 @@ class TableReader(NamedTuple):
         return reading.encoded.full_length <= self._most(times)
 
     def _is_long(self, example: Example, rows: Rows, times: float) -> bool:
-        """Tell long examples without encoding all of their cells, which takes long: a cell has a token or more."""
-        return (len(rows or example.table.rows) + 1) * example.table.num_columns > self._most(times)
+        return not may_fit(example.table, self._most(times), rows)
 
     def _most(self, times: float) -> int:
         assert self.most is not None

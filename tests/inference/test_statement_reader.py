@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,14 +11,9 @@ from hypothesis import strategies as st
 from mate_cli.inference.reading import Reading
 from mate_cli.inference.statement_reader import StatementReader
 from mate_cli.tables.table import Cell, Example, Table
+from tests.inference.test_table_reader import encode
 
 MOST = 60
-
-
-def encode(examples: Sequence[Example]) -> list[Any]:
-    """The statement, the header and every cell have as many tokens as words."""
-    texts = [[e.question, *(cell.text for row in (e.table.header, *e.table.rows) for cell in row)] for e in examples]
-    return [SimpleNamespace(full_length=sum(len(t.split()) for t in of), outcome=None, pruned=0) for of in texts]
 
 
 def read(statement: str, rows: Sequence[Sequence[object]]) -> Reading:
