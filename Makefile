@@ -38,7 +38,7 @@ test: $(READY) ## run the fast tests (minutes)
 	$(PYTEST)
 
 test-slow: $(READY) ## run the slow tests, which train, kill and resume
-	$(PYTEST) -m "slow and not oracles and not gpu and not sweep"
+	$(PYTEST) -m "slow and not oracles and not gpu and not sweep and not xla"
 
 # Limit PyTorch, oneDNN, MKL and the compiled kernel to the instructions of older processors.
 LIMITS_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2 CXXFLAGS=-march=x86-64-v2
@@ -48,7 +48,7 @@ test-processors: test-processor-default test-processor-avx2 ## run the fast and 
 
 test-processor-%: $(READY)
 	$(LIMITS_$*) $(PYTEST)
-	$(LIMITS_$*) $(PYTEST) -m "slow and not oracles and not gpu and not sweep"
+	$(LIMITS_$*) $(PYTEST) -m "slow and not oracles and not gpu and not sweep and not xla"
 	$(LIMITS_$*) $(VENV)/bin/mate train name=demo-$* overwrite=true "hardware.precision='32'"
 
 test-gpu: $(READY) ## run the tests that need a CUDA GPU
