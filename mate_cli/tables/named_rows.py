@@ -68,15 +68,17 @@ def named_rows(question: str, table: Table) -> NamedRows:
     Case, accents and marks do not count. The words of a cell may stand in another order and with up to two others
     between them ("Adler, Ann" for Ann Adler), and so may the number of a code and a word of its header ("order number
     1018" for A1018). Of texts that stand in one another the longest counts. Texts of one character, those of the header
-    and words that any question may have name no row. If the rows found do not suffice, words that the table lacks are
-    read as those of its names that they are most like ("Alder" as Adler).
+    and words that any question may have name no row. Words that the table lacks are read as those of its names that
+    they are most like ("Alder" as Adler) where the rows found so far do not suffice or stay among those named.
     """
     words = _plain(question).split()
     texts = _texts(table)
     spans = {*_together(words, texts.all), *_scattered(words, texts.of_several_words)}
     found = _rows(words, texts, spans)
-    if not found.suffice and (misspelt := {*_misspelt(words, texts)}):
-        found = _rows(words, texts, spans | misspelt)
+    if misspelt := {*_misspelt(words, texts)}:
+        corrected = _rows(words, texts, spans | misspelt)
+        if not found.suffice or {*found.rows} < {*corrected.rows}:
+            return corrected
     return found
 
 

@@ -119,6 +119,9 @@ MISSPELT = table(
         ("Which station is elsewhere?", (), ()),
         ("Which stations come after Emlham 5?", (0,), (("emlham", "elmham"),)),
         ("Which statoin is red?", (0,), ()),  # a word of the header, beside a name that suffices
+        ("Who is older, Bob Adler or Zoe Moroe?", (1, 2), (("moroe", "moore"),)),
+        ("Which station of Bob Adler is bleu?", (1,), ()),  # a row that is found already
+        ("Does Ann B. Adler own Elmham 5 or Emlham 12?", (0,), ()),  # its second row would have one name of two
     ],
 )
 def test_misspelt_names(question: str, rows: tuple[int, ...], spelling: tuple[tuple[str, str], ...]) -> None:
