@@ -87,12 +87,15 @@ def test_every_training_fits(tmp_path: Path) -> None:
     ],
 )
 def test_every_command_starts(hardware: str, tmp_path: Path, monkeypatch: Any) -> None:
-    """Two steps of each on the generated sample, in the order of the plan, for each starts from another."""
+    """Two steps of each on the generated sample, in the order of the plan, for each starts from another.
+
+    Trainings that differ in their steps alone are one here.
+    """
     monkeypatch.setenv("MATE_CACHE", str(tmp_path / "cache"))
     ledger = ledger_of(tmp_path, "smoke", f"hardware={hardware} steps=2")
     failed = []
     for step in trainings(ledger):
-        if step.hindrance(ledger) is None:
+        if ledger.done(step) is None and step.hindrance(ledger) is None:
             words = [*ledger.words(step), f"name={ledger.path(step).name}"]
             if train(words, hardware):
                 failed.append(shlex.join(words))
