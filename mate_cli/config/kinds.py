@@ -56,7 +56,7 @@ KINDS = {
         asked="statement",
         tapas_class="TapasForSequenceClassification",
         published_tasks=("tabfact",),
-        made_formats=("cs", "counterfactual", "synthetic", "synthetic_opposite"),
+        made_formats=("cs", "counterfactual", "synthetic", "synthetic_opposite", "everyday"),
         uses=(*_QUESTIONS, "task.mixed", "schedule.mentions", "backbone.pooling"),
     ),
     "masked_language": Traits(

@@ -11,7 +11,7 @@ from mate_cli.system.errors import UserError
 from mate_cli.system.files import content_hash, made_once, writing_cache
 from mate_cli.tables import sample
 from mate_cli.tables.download import release_folder
-from mate_cli.tables.formats import FORMATS, data_problem, fetched_folders
+from mate_cli.tables.formats import FORMATS, FROM_MADE_QUESTIONS, data_problem, fetched_folders
 from mate_cli.tables.queries.folder import LAYOUT, made_folder, source_folders
 
 
@@ -27,7 +27,7 @@ def data_folder(task: TaskConfig, data_dir: str | None, paths: PathsConfig) -> P
         raise UserError(problem)
     if task.format == "sample":
         return _sample_folder(cache_folder(paths))
-    if task.format == "queries":
+    if task.format in FROM_MADE_QUESTIONS:
         return _questions_folder(task, data_dir, cache_folder(paths))
     return release_folder(task.format, cache_folder(paths)) if data_dir is None else Path(data_dir).expanduser()
 

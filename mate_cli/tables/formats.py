@@ -15,6 +15,7 @@ from mate_cli.tables.own import OwnFormat
 from mate_cli.tables.queries import folder as queries
 from mate_cli.tables.releases import RELEASES
 from mate_cli.tables.split import ReleaseLayout, Split
+from mate_cli.tables.statements import everyday
 from mate_cli.tables.statements.splits import StatementFormat
 
 
@@ -48,8 +49,12 @@ FORMATS: dict[str, Format] = one_for_each(
         "synthetic_opposite": StatementFormat(("synthetic_opposite",)),
         "counterfactual": StatementFormat(("counterfactual",)),
         "cs": StatementFormat(("counterfactual", "synthetic")),
+        "everyday": everyday,
     },
 )
+
+FROM_MADE_QUESTIONS = ("queries", "everyday")
+"""Formats that read the questions that ``mate prepare`` makes, or make them first."""
 
 
 def expands_cells(task: TaskConfig) -> bool:
@@ -73,7 +78,7 @@ def data_problem(task: TaskConfig, data_dir: str | None, cache: Path) -> str | N
     is_released = task.format in RELEASES
     if is_released and release_folder(task.format, cache).is_dir():
         return None
-    if task.format == "queries" and fetched_folders(cache):
+    if task.format in FROM_MADE_QUESTIONS and fetched_folders(cache):
         return None
     if task.format not in FORMATS:
         return (

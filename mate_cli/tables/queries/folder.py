@@ -40,18 +40,37 @@ def read_split(data_dir: Path, split: str) -> Split:
     Raises:
         UserError: a file is missing or broken.
     """
-    path = LAYOUT.question_file(data_dir, split)
+    records, tables = _read(data_dir, split)
     try:
-        records, lines = read_json_lines(path), read_json_lines(data_dir / TABLES)
-        named = {record["table"] for record in records}
-        tables = {line["id"]: _table(line) for line in lines if line["id"] in named}
         examples = _examples(records, tables)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = disk_reason(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        raise UserError(
-            f"{path}: not a file of questions of mate ({reason}); make it again with mate prepare"
-        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _broken(data_dir, split, error) from error
     return Split(tuple(examples), 0, len(records))
+
+
+def read_tables(data_dir: Path, split: str) -> list[Table]:
+    """Read the tables of the questions of a split.
+
+    Raises:
+        UserError: a file is missing or broken.
+    """
+    return [*_read(data_dir, split)[1].values()]
+
+
+def _read(data_dir: Path, split: str) -> tuple[list[dict[str, Any]], dict[str, Table]]:
+    """Read the records of a split, and their tables by id."""
+    try:
+        records, lines = read_json_lines(LAYOUT.question_file(data_dir, split)), read_json_lines(data_dir / TABLES)
+        named = {record["table"] for record in records}
+        return records, {line["id"]: _table(line) for line in lines if line["id"] in named}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _broken(data_dir, split, error) from error
+
+
+def _broken(data_dir: Path, split: str, error: Exception) -> UserError:
+    reason = disk_reason(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+    path = LAYOUT.question_file(data_dir, split)
+    return UserError(f"{path}: not a file of questions of mate ({reason}); make it again with mate prepare")
 
 
 def made_folder(sources: list[Path], config: QueriesConfig, cache: Path) -> Path:
