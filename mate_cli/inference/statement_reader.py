@@ -1,27 +1,32 @@
 """What a model reads of a large table to judge a statement: the rows that it names, among others.
 
 Read alone, they leave nothing to compare them with, and the model takes most of what is said of them for true. Among as
-many other rows as an input of its training holds it tells them apart. A table of up to four times as many tokens is
-read as a whole, and so is any of which the statement names no row, or says something of all ("the highest price").
+many other rows as an input of its training holds it tells them apart. For a superlative ("the highest price") the ends
+of columns are among these. A table of up to four times as many tokens is read as a whole, and so is any of which the
+statement names no row, or says something of others ("all", "in total", "before").
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from mate_cli.inference.reading import Advance, Encode, Reading, Rows, encoded, may_fit, silent
+from mate_cli.tables.end_rows import end_rows
 from mate_cli.tables.named_rows import NamedRows, named_rows
 from mate_cli.tables.table import Example
 
 _OF_ALL_ROWS = """
-    all always any average best both each every first last maximum mean median minimum most never no none only several
-    sum top total worst
+    all always any average both each every mean median never no none only several sum total
 """
 _TO_ALL_ROWS = frozenset(_OF_ALL_ROWS.split())
-"""Words that say something of more rows than those named; beside them superlatives, which end in "est"."""
+"""Words that say something of more rows than those named."""
 
-_TOGETHER = 4
+_SUPERLATIVES = frozenset(["best", "bottom", "first", "last", "maximum", "minimum", "most", "top", "worst"])
+"""Words that say something of the ends of a column or table; besides these, words that end in "est"."""
+
+_WHOLE = 4
 """Times the inputs of the training, up to which all rows are read."""
 
 
@@ -39,38 +44,40 @@ class StatementReader(NamedTuple):
         return [self._read(example) for example in examples]
 
     def _read(self, example: Example) -> Reading:
-        whole = self._encoded(example, ()) if may_fit(example.table, _TOGETHER * self.most) else None
-        if whole is not None and whole.encoded.full_length <= _TOGETHER * self.most:
+        whole = self._encoded(example, ()) if may_fit(example.table, _WHOLE * self.most) else None
+        if whole is not None and whole.encoded.full_length <= _WHOLE * self.most:
             return whole
         return self._among_others(example) or whole or self._encoded(example, ())
 
     def _among_others(self, example: Example) -> Reading | None:
-        """Encode the rows that a statement names and as many others as fit; None: these do not, or do not suffice."""
+        """Encode the rows that a statement needs and as many others as fit; None: these do not, or do not suffice."""
         named = named_rows(example.question, example.table)
-        if not named.suffice or any(word in _TO_ALL_ROWS or word.endswith("est") for word in named.others):
+        if not named.suffice or named.others & _TO_ALL_ROWS:
             return None
-        first, *groups = _groups(named)
-        reading = self._encoded(example, first)
+        ends = end_rows(example.question, example.table) if any(map(_is_superlative, named.others)) else ()
+        rows, *groups = _groups(named)
+        reading = self._encoded(example, _together(rows, ends))
         if not self._fits(reading):
             return None
-        for rows in groups:
-            more = self._encoded(example, tuple(sorted({*reading.rows, *rows})))
+        for of_name in groups:
+            more = self._encoded(example, _together(rows, of_name, ends))
             if 2 * more.encoded.full_length <= self.most:
-                reading = more
-        return self._filled(example, reading)
+                reading, rows = more, _together(rows, of_name)
+        filled = self._filled(example, reading)
+        return filled._replace(others=len(filled.rows) - len(rows))
 
     def _filled(self, example: Example, reading: Reading) -> Reading:
         """Add rows from all parts of the table until the input is full."""
-        named, count = reading.rows, self.most // example.table.num_columns
-        rest = [row for row in range(example.table.num_rows) if row not in {*named}]
+        needed, count = reading.rows, self.most // example.table.num_columns
+        rest = [row for row in range(example.table.num_rows) if row not in {*needed}]
         while count > 0:
             others = [rest[place * len(rest) // count] for place in range(count)]
-            filled = self._encoded(example, tuple(sorted({*named, *others})))
+            filled = self._encoded(example, _together(needed, others))
             if self._fits(filled):
-                return filled._replace(others=len(others))
+                return filled
             room, added = (one - reading.encoded.full_length for one in (self.most, filled.encoded.full_length))
             count = min(count - 1, count * room // added)
-        return reading._replace(others=0)
+        return reading
 
     def _encoded(self, example: Example, rows: Rows) -> Reading:
         (reading,) = encoded(self.encode, [example], [rows])
@@ -78,6 +85,14 @@ class StatementReader(NamedTuple):
 
     def _fits(self, reading: Reading) -> bool:
         return reading.encoded.full_length <= self.most
+
+
+def _is_superlative(word: str) -> bool:
+    return word in _SUPERLATIVES or word.endswith("est")
+
+
+def _together(*groups: Sequence[int]) -> Rows:
+    return tuple(sorted({*chain(*groups)}))
 
 
 def _groups(named: NamedRows) -> list[Rows]:

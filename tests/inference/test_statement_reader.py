@@ -16,9 +16,11 @@ from tests.inference.test_table_reader import encode
 MOST = 60
 
 
-def read(statement: str, rows: Sequence[Sequence[object]]) -> Reading:
+def read(
+    statement: str, rows: Sequence[Sequence[object]], header: Sequence[str] = ("order", "client", "price")
+) -> Reading:
     body = tuple(tuple(Cell(str(value)) for value in row) for row in rows)
-    table = Table("t", (Cell("order"), Cell("client"), Cell("price")), body)
+    table = Table("t", tuple(map(Cell, header)), body)
     (reading,) = StatementReader(encode, MOST).read([Example("0", statement, table)])
     return reading
 
@@ -35,6 +37,8 @@ ORDERS = [(f"A{1000 + row}", "Acme" if row in (3, 70) else f"Client {row % 4}", 
         ("Acme bought for $70.50", {3, 70}),
         ("Acme bought for $5.50", {3, 70, 5}),
         ("Acme bought 2 times", {3, 70}),
+        ("A1042 has the highest price", {42}),
+        ("A1042 is the cheapest order", {42}),
     ],
 )
 def test_the_rows_of_rare_names_are_read_among_others_that_fill_the_input(statement: str, rows: set[int]) -> None:
@@ -50,7 +54,7 @@ def test_the_rows_of_rare_names_are_read_among_others_that_fill_the_input(statem
     "statement",
     [
         "There are 100 orders",
-        "A1042 has the highest price",
+        "All prices are below the price of A1042",
         "Only Acme bought for $3.50",
         "A1042 cost more than A1041",
         "Client 3 bought 24 times",  # its rows do not fit
@@ -59,6 +63,24 @@ def test_the_rows_of_rare_names_are_read_among_others_that_fill_the_input(statem
 def test_statements_about_more_rows_are_judged_by_the_whole_table(statement: str) -> None:
     reading = read(statement, ORDERS)
     assert (reading.rows, reading.others) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("statement", "ends"),
+    [
+        ("A1050 has the highest price", {0, 99, 61, 17}),
+        ("A1050 is the dearest", {0, 99, 61, 17, 33, 5}),  # of all columns, for no header is named
+        ("A1050 has the most points", {0, 99, 33, 5}),
+    ],
+)
+def test_superlatives_are_judged_among_the_ends_of_columns(statement: str, ends: set[int]) -> None:
+    rows = [(f"A{1000 + row}", 7, f"${row % 90 + 10}.50") for row in range(100)]
+    rows[61], rows[17] = ("A1061", 7, "$500.00"), ("A1017", 7, "$0.10")
+    rows[33], rows[5] = ("A1033", 900, "$20.00"), ("A1005", 1, "$20.00")
+    reading = read(statement, rows, ("order", "points", "price"))
+    assert {50, *ends} <= {*reading.rows}
+    assert reading.others == len(reading.rows) - 1
+    assert reading.encoded.full_length <= MOST
 
 
 def test_a_small_table_is_read_as_it_is() -> None:
