@@ -138,7 +138,7 @@ costs: $(READY) ## recompute the tables of docs/hardware.md from conf/ and the f
 own-tables: $(READY) ## ask the released models the questions and statements of results/own-tables, and write the answers there
 	$(VENV)/bin/python docs/own_tables.py
 
-large-tables: $(READY) ## ask the released model questions on made tables of 30 to 5,000 rows; writes results/large-tables (an hour)
+large-tables: $(READY) ## ask the released model questions on made tables of 30 to 5,000 rows; writes results/large-tables (two hours)
 	$(VENV)/bin/python docs/large_tables.py
 
 GRAPHS := build/graphs

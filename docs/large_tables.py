@@ -1,20 +1,19 @@
-"""Ask the released models on made tables of 30 to 5,000 rows and write the score: `make large-tables`.
+"""Ask the released models on made tables of 30 to 5,000 rows and write the scores: `make large-tables`.
 
 Each question of `made_tables` is asked three times: with the 512 tokens of the model's training, for which columns of
 larger tables are left out; with the whole table; and, as `mate predict` does, with the rows that the question names or
 that parts of the table point to. Each look-up is asked by a cell as it stands in the table, in other words and, where
-it has a name, with two letters swapped. Statements about a cell are judged likewise. All of these were written before
-any model was asked them.
+it has a name, with two letters swapped. Statements are judged likewise.
 """
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import isclose
 from pathlib import Path
-from statistics import fmean
 from textwrap import fill
 
 import pandas as pd
@@ -28,33 +27,40 @@ from mate_cli.system.distribution import released_model
 from mate_cli.system.errors import UserError
 from mate_cli.system.processor import processor_name
 
-FILE = Path(__file__).parents[1] / "results" / "large-tables" / "README.md"
+FOLDER = Path(__file__).parents[1] / "results" / "large-tables"
 ROWS = {30: 3, 100: 3, 300: 3, 1000: 3, 5000: 1}  # and tables of each kind that have so many
 MOST_WHOLE = 1000  # rows that fit into one input of 16,384 tokens
 TRAINED = 512
 CUT, WHOLE, CHOSEN = f"{TRAINED} tokens", "all rows", "chosen rows"
+PARTS = {"questions": drawn, "statements": statements}
 
 
-def main() -> None:
+def main(parts: Sequence[str]) -> None:
+    """Ask the questions, the statements, or both; the table has also what was asked before."""
+    FOLDER.mkdir(exist_ok=True)
+    for part in parts or PARTS:
+        pd.DataFrame(ask(part)).to_csv(FOLDER / f"{part}.csv", index=False)
+    asked = {part: pd.read_csv(FOLDER / f"{part}.csv") for part in PARTS if (FOLDER / f"{part}.csv").is_file()}
+    (FOLDER / "README.md").write_text(report(asked), encoding="utf-8")
+
+
+def ask(part: str) -> Iterator[dict[str, object]]:
+    """Yield whether each answer is right, with its kind, the rows of its table, what was read, and the seconds."""
     hardware = HardwareConfig(name="cpu", accelerator="cpu", precision="32", micro_batch=1)
-    scores: dict[tuple[str, str], dict[int, list[bool]]] = {}
-    seconds: dict[str, dict[int, list[float]]] = {}
-    for of_statements, made in ((False, drawn), (True, statements)):
-        models = {
-            CUT: load_run(max_tokens=TRAINED, hardware=hardware, rows="all", statements=of_statements),
-            WHOLE: load_run(hardware=hardware, rows="all", statements=of_statements),
-            CHOSEN: load_run(hardware=hardware, statements=of_statements),
-        }
-        for rows, tables in ROWS.items():
-            read = [name for name in models if name == CHOSEN or rows <= MOST_WHOLE]
-            for (frame, asked), name in product(made(rows, tables), read):
-                start = time.perf_counter()
-                is_right = answers(models[name], asked, frame)
-                timed = f"{name}, statements" if of_statements else name
-                seconds.setdefault(timed, {}).setdefault(rows, []).append(time.perf_counter() - start)
-                scores.setdefault((asked.kind, name), {}).setdefault(rows, []).append(is_right)
-    FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(report(scores, seconds), encoding="utf-8")
+    of_statements, processor = part == "statements", processor_name()
+    models = {
+        CUT: load_run(max_tokens=TRAINED, hardware=hardware, rows="all", statements=of_statements),
+        WHOLE: load_run(hardware=hardware, rows="all", statements=of_statements),
+        CHOSEN: load_run(hardware=hardware, statements=of_statements),
+    }
+    for rows, tables in ROWS.items():
+        read = [name for name in models if name == CHOSEN or rows <= MOST_WHOLE]
+        for (frame, asked), name in product(PARTS[part](rows, tables), read):
+            start = time.perf_counter()
+            is_right = answers(models[name], asked, frame)
+            seconds = round(time.perf_counter() - start, 2)
+            facts = {"rows": rows, "kind": asked.kind, "read": name, "is_right": is_right, "seconds": seconds}
+            yield {**facts, "processor": processor}
 
 
 def answers(run: LoadedRun, asked: Asked, frame: pd.DataFrame) -> bool:
@@ -66,17 +72,12 @@ def answers(run: LoadedRun, asked: Asked, frame: pd.DataFrame) -> bool:
         return False
 
 
-def report(scores: dict[tuple[str, str], dict[int, list[bool]]], seconds: dict[str, dict[int, list[float]]]) -> str:
-    """Return the scores and times as Markdown: the right answers of each kind, reading and number of rows."""
-    heads = [f"{rows:,} rows" for rows in ROWS]
-    right = [
-        (kind, name, *(_share(by_rows.get(rows, ())) for rows in ROWS))
-        for (kind, name), by_rows in sorted(scores.items())
-    ]
-    times = [
-        (name, *(f"{fmean(by_rows[rows]):.1f}" if rows in by_rows else "–" for rows in ROWS))
-        for name, by_rows in seconds.items()
-    ]
+def report(asked: Mapping[str, pd.DataFrame]) -> str:
+    """Return scores and times as Markdown: the right answers of each kind, reading and number of rows."""
+    every = pd.concat(asked, names=["part"])
+    right = _by_rows(every.groupby(["kind", "read", "rows"]).is_right.agg(_share))
+    seconds = _by_rows(every.groupby(["part", "read", "rows"]).seconds.agg(lambda own: f"{own.mean():.1f}"))
+    processors = " and ".join(every.processor.unique())
     text = (
         f"Written by `make large-tables`: {len(SUBJECTS) * ROWS[30]} made tables of each size, {len(SUBJECTS)} of "
         "5,000 rows, six columns. Each question is asked with the 512 tokens of the model's training, for which "
@@ -89,25 +90,29 @@ def report(scores: dict[tuple[str, str], dict[int, list[bool]]], seconds: dict[s
         '("Ann B. Alder", "Emlham 5"; orders have no names). The rules that find the rows of both were written after '
         "the questions. Questions of all rows ask how many there are, and for the sum and the mean of a column. "
         "Statements say what a cell has "
-        '("The price of order A1018 is $5.20"), every other one rightly, and are judged by a second model; its chosen '
-        "rows are those that the statement names, among others. Right answers in per cent, with Wilson's interval of "
+        '("The price of order A1018 is $5.20"), which row has the highest or lowest number (of false ones the second), '
+        "which of two rows has more, and whether a row has more than four fifths or five fourths of its number; half "
+        "of them are right. A second model judges them; its chosen rows are those that the statement names, among "
+        "others. The questions, and the statements about cells, were written before a model was asked; those about "
+        "numbers after one had been asked similar ones. Right answers in per cent, with Wilson's interval of "
         "95%."
     )
     return (
-        f"# {released_model()} on large tables\n\n{fill(text, 120, break_on_hyphens=False)}\n\n"
-        + tabulate(right, ("kind", "read", *heads), tablefmt="github")
-        + f"\n\nMean seconds of a question or statement, in 32 bits on {processor_name()}:\n\n"
-        + tabulate(times, ("read", *heads), tablefmt="github", disable_numparse=True)
-        + "\n"
+        f"# {released_model()} on large tables\n\n{fill(text, 120, break_on_hyphens=False)}\n\n{right}\n\n"
+        f"Mean seconds of a question or statement, in 32 bits on {processors}:\n\n{seconds}\n"
     )
 
 
-def _share(right: Sequence[bool]) -> str:
-    if not right:
-        return "–"
-    interval = binomtest(sum(right), len(right)).proportion_ci(method="wilson")
-    return f"{100 * sum(right) / len(right):.0f} ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
+def _by_rows(cells: pd.Series) -> str:
+    """Return cells as Markdown, with a column for each number of rows."""
+    table = cells.unstack("rows").reindex(columns=[*ROWS]).fillna("–").rename(columns=lambda rows: f"{rows:,} rows")
+    return tabulate(table.reset_index(), headers="keys", tablefmt="github", showindex=False, disable_numparse=True)
+
+
+def _share(is_right: pd.Series) -> str:
+    interval = binomtest(int(is_right.sum()), len(is_right)).proportion_ci(method="wilson")
+    return f"{100 * is_right.mean():.0f} ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
+from random import Random
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -66,17 +66,22 @@ class Subject(NamedTuple):
         draw: makes a table of so many rows.
         key: column that names a row; words: how questions name a row with that key, and each column they ask for; says:
             how statements do, with a value of the column.
+        ends, than, above: how statements say that a row has the highest and the lowest number, more than another row,
+            and more than a number.
         reworded: from the key of a row to other words for it.
         number: column of distinct numbers; most, least: questions for their ends.
         group: column of repeated values; rare: a value of few rows; count: the question for their number.
         size, total, mean: questions for the number of rows, and for the sum and mean of the column ``added``.
     """
 
-    draw: Callable[[random.Random, int], dict[str, list[str]]]
+    draw: Callable[[Random, int], dict[str, list[str]]]
     key: str
     reworded: Callable[[str], str]
     words: dict[str, str]
     says: dict[str, str]
+    ends: tuple[str, str]
+    than: str
+    above: str
     number: str
     most: str
     least: str
@@ -89,7 +94,7 @@ class Subject(NamedTuple):
     mean: str
 
 
-def orders(r: random.Random, rows: int) -> dict[str, list[str]]:
+def orders(r: Random, rows: int) -> dict[str, list[str]]:
     prices = r.sample(range(1000, 100_000), rows)
     return {
         "order": [f"A{number}" for number in range(1000, 1000 + rows)],
@@ -101,7 +106,7 @@ def orders(r: random.Random, rows: int) -> dict[str, list[str]]:
     }
 
 
-def staff(r: random.Random, rows: int) -> dict[str, list[str]]:
+def staff(r: Random, rows: int) -> dict[str, list[str]]:
     names = r.sample(
         [f"{first} {middle}. {last}" for first in FIRST for last in LAST for middle in ascii_uppercase], rows
     )
@@ -115,7 +120,7 @@ def staff(r: random.Random, rows: int) -> dict[str, list[str]]:
     }
 
 
-def stations(r: random.Random, rows: int) -> dict[str, list[str]]:
+def stations(r: Random, rows: int) -> dict[str, list[str]]:
     heads = ["Ash", "Birch", "Cold", "Deer", "Elm", "Fern", "Gold", "Hare", "Iron", "Kings"]
     tails = ["brook", "dale", "field", "gate", "ham", "ley", "mere"]
     names = [f"{head}{tail} {part}" for head in heads for tail in tails for part in [*"NESW", *map(str, range(1, 80))]]
@@ -144,6 +149,9 @@ SUBJECTS = (
             "price": "The price of order {} is {}.",
             "product": "Order {} is a {}.",
         },
+        ("Order {} has the highest price.", "Order {} has the lowest price."),
+        "Order {} has a higher price than order {}.",
+        "The price of order {} is more than {}.",
         "price",
         "Which order has the highest price?",
         "Which order has the lowest price?",
@@ -165,6 +173,9 @@ SUBJECTS = (
             "salary": "How much does {} earn?",
         },
         {"office": "{} works in {}.", "phone": "The phone number of {} is {}.", "salary": "{} earns {}."},
+        ("{} has the highest salary.", "{} earns the least."),
+        "{} earns more than {}.",
+        "{} earns more than {}.",
         "salary",
         "Who has the highest salary?",
         "Who has the lowest salary?",
@@ -186,6 +197,9 @@ SUBJECTS = (
             "line": "On which line is {}?",
         },
         {"opened": "{} was opened in {}.", "platforms": "{} has {} platforms.", "line": "{} is on the {} line."},
+        ("{} has the most passengers.", "{} has the fewest passengers."),
+        "{} has more passengers than {}.",
+        "{} has more than {} passengers.",
         "passengers",
         "Which station has the most passengers?",
         "Which station has the fewest passengers?",
@@ -200,7 +214,7 @@ SUBJECTS = (
 )
 
 
-def _with_rare(r: random.Random, rows: int, common: Sequence[str], rare: str) -> list[str]:
+def _with_rare(r: Random, rows: int, common: Sequence[str], rare: str) -> list[str]:
     """Draw values, of which two to five are ``rare``."""
     values = [r.choice(common) for _ in range(rows)]
     for row in r.sample(range(rows), r.randint(2, 5)):
@@ -221,14 +235,14 @@ def drawn(rows: int, tables: int) -> Iterator[tuple[pd.DataFrame, Asked]]:
             yield frame, asked
 
 
-def _tables(rows: int, tables: int) -> Iterator[tuple[Subject, pd.DataFrame, random.Random]]:
+def _tables(rows: int, tables: int) -> Iterator[tuple[Subject, pd.DataFrame, Random]]:
     for subject in SUBJECTS:
         for number in range(tables):
-            r = random.Random(f"{subject.key} {rows} {number}")
+            r = Random(f"{subject.key} {rows} {number}")
             yield subject, pd.DataFrame(subject.draw(r, rows)), r
 
 
-def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterator[Asked]:
+def questions(subject: Subject, frame: pd.DataFrame, r: Random) -> Iterator[Asked]:
     """Yield two look-ups for each of three columns, both ends of the numbers, and what is computed."""
     for column, words in subject.words.items():
         row = frame.iloc[r.randrange(len(frame))]
@@ -237,7 +251,7 @@ def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterat
         yield Asked("look-up, reworded", words.format(subject.reworded(key)), row[column])
         if (wrong := misspelt(key)) != key:
             yield Asked("look-up, misspelt", words.format(wrong), row[column])
-    numbers = frame[subject.number].str.replace(r"[$,]", "", regex=True).astype(float)
+    numbers = _numbers(frame[subject.number])
     yield Asked("superlative", subject.most, frame[subject.key][numbers.idxmax()])
     yield Asked("superlative", subject.least, frame[subject.key][numbers.idxmin()])
     yield Asked("count of 2 to 5", subject.count, str((frame[subject.group] == subject.rare).sum()))
@@ -248,11 +262,43 @@ def questions(subject: Subject, frame: pd.DataFrame, r: random.Random) -> Iterat
 
 
 def statements(rows: int, tables: int) -> Iterator[tuple[pd.DataFrame, Asked]]:
-    """Yield a statement on each of three columns of the tables of ``drawn``; every other one is true."""
+    """Yield statements about the tables of ``drawn``."""
     truths = cycle((True, False))
     for subject, frame, r in _tables(rows, tables):
-        for (column, words), is_true in zip(subject.says.items(), truths, strict=False):
-            row = frame.iloc[r.randrange(rows)]
-            said = row[column] if is_true else r.choice([value for value in frame[column] if value != row[column]])
-            answer = ENTAILED if is_true else REFUTED
-            yield frame, Asked("statement", words.format(row[subject.key], said), answer)
+        for asked in _of_cells(subject, frame, r, truths):
+            yield frame, asked
+        for asked in _of_numbers(subject, frame, Random(f"numbers of {subject.key} {rows} {r.random()}")):
+            yield frame, asked
+
+
+def _of_cells(subject: Subject, frame: pd.DataFrame, r: Random, truths: Iterator[bool]) -> Iterator[Asked]:
+    """Yield a statement on each of three columns; every other one is true."""
+    for (column, words), is_true in zip(subject.says.items(), truths, strict=False):
+        row = frame.iloc[r.randrange(len(frame))]
+        said = row[column] if is_true else r.choice([value for value in frame[column] if value != row[column]])
+        yield _stated("cell", words.format(row[subject.key], said), is_true)
+
+
+def _of_numbers(subject: Subject, frame: pd.DataFrame, r: Random) -> Iterator[Asked]:
+    """Yield superlatives of the row at each end and of the next one to it, and comparisons of two rows drawn at random
+    and of a row with four fifths and five fourths of its number; each is true, and false the other way round.
+    """
+    keys, numbers = frame[subject.key], _numbers(frame[subject.number])
+    order = numbers.argsort()
+    for words, (first, second) in zip(subject.ends, ((order.iloc[-1], order.iloc[-2]), order.iloc[:2]), strict=True):
+        yield _stated("superlative", words.format(keys[first]), True)
+        yield _stated("superlative", words.format(keys[second]), False)
+    less, more = sorted(r.sample(range(len(frame)), 2), key=numbers.get)
+    yield _stated("two rows", subject.than.format(keys[more], keys[less]), True)
+    yield _stated("two rows", subject.than.format(keys[less], keys[more]), False)
+    row = r.randrange(len(frame))
+    yield _stated("number", subject.above.format(keys[row], round(numbers[row] * 4 / 5)), True)
+    yield _stated("number", subject.above.format(keys[row], round(numbers[row] * 5 / 4)), False)
+
+
+def _stated(kind: str, statement: str, is_true: bool) -> Asked:
+    return Asked(f"statement, {kind}", statement, ENTAILED if is_true else REFUTED)
+
+
+def _numbers(texts: pd.Series) -> pd.Series:
+    return texts.str.replace(r"[$,]", "", regex=True).astype(float)

@@ -23,7 +23,7 @@ _OF_ALL_ROWS = """
 _TO_ALL_ROWS = frozenset(_OF_ALL_ROWS.split())
 """Words that say something of more rows than those named."""
 
-_SUPERLATIVES = frozenset(["best", "bottom", "first", "last", "maximum", "minimum", "most", "top", "worst"])
+_SUPERLATIVES = frozenset(["best", "bottom", "first", "last", "least", "maximum", "minimum", "most", "top", "worst"])
 """Words that say something of the ends of a column or table; besides these, words that end in "est"."""
 
 _WHOLE = 4
