@@ -2,8 +2,8 @@
 
 Read alone, they leave nothing to compare them with, and the model takes most of what is said of them for true. Among as
 many other rows as an input of its training holds it tells them apart. For a superlative ("the highest price") the ends
-of columns are among these. A table of up to four times as many tokens is read as a whole, and so is any of which the
-statement names no row, or says something of others ("all", "in total", "before").
+of columns are among these. A table that fits such an input is read as a whole, also one of up to four times as many
+tokens if the statement has no superlative, and any if it names no row, or says something of others ("all", "before").
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SUPERLATIVES = frozenset(["best", "bottom", "first", "last", "least", "maximum"
 """Words that say something of the ends of a column or table; besides these, words that end in "est"."""
 
 _WHOLE = 4
-"""Times the inputs of the training, up to which all rows are read."""
+"""Times the inputs of the training, up to which all rows are read if there is no superlative."""
 
 
 class StatementReader(NamedTuple):
@@ -44,17 +44,19 @@ class StatementReader(NamedTuple):
         return [self._read(example) for example in examples]
 
     def _read(self, example: Example) -> Reading:
-        whole = self._encoded(example, ()) if may_fit(example.table, _WHOLE * self.most) else None
-        if whole is not None and whole.encoded.full_length <= _WHOLE * self.most:
-            return whole
-        return self._among_others(example) or whole or self._encoded(example, ())
-
-    def _among_others(self, example: Example) -> Reading | None:
-        """Encode the rows that a statement needs and as many others as fit; None: these do not, or do not suffice."""
         named = named_rows(example.question, example.table)
+        of_ends = any(map(_is_superlative, named.others))
+        longest = self.most if of_ends else _WHOLE * self.most
+        whole = self._encoded(example, ()) if may_fit(example.table, longest) else None
+        if whole is not None and whole.encoded.full_length <= longest:
+            return whole
+        return self._among_others(example, named, of_ends) or whole or self._encoded(example, ())
+
+    def _among_others(self, example: Example, named: NamedRows, of_ends: bool) -> Reading | None:
+        """Encode the rows that a statement needs and as many others as fit; None: these do not, or do not suffice."""
         if not named.suffice or named.others & _TO_ALL_ROWS:
             return None
-        ends = end_rows(example.question, example.table) if any(map(_is_superlative, named.others)) else ()
+        ends = end_rows(example.question, example.table) if of_ends else ()
         rows, *groups = _groups(named)
         reading = self._encoded(example, _together(rows, ends))
         if not self._fits(reading):

@@ -85,6 +85,8 @@ def test_superlatives_are_judged_among_the_ends_of_columns(statement: str, ends:
 
 def test_a_small_table_is_read_as_it_is() -> None:
     assert read("The price of A1003 is $3.50", ORDERS[:50]).rows == ()
+    assert read("A1003 has the highest price", ORDERS[:12]).rows == ()
+    assert read("A1003 has the highest price", ORDERS[:50]).others
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.text("xyz ", max_size=30)), min_size=1, max_size=200), st.data())
