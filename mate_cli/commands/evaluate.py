@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,8 @@ def _label(config: EvaluateConfig, part: str) -> str:
     """Return the name of scores and predictions: the part of the data, then what else differs from the training."""
     held_out = "held_out" if config.calibrate is not None and config.split == "train" else None
     rows = config.rows if config.rows != ALL_ROWS else None
-    marks = (held_out, rows, "unseen" if config.seen else None, "blank" if config.blank_question else None)
+    seen, blank = "unseen" if config.seen else None, "blank" if config.blank_question else None
+    marks = (config.format, held_out, rows, seen, blank)
     return "-".join(str(word) for word in (part, config.max_tokens, config.expansion, *marks) if word)
 
 
@@ -85,7 +87,7 @@ def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedR
     """The run with the part of the split that it is asked.
 
     Raises:
-        UserError: it is none, or would be asked for an expansion that changes nothing.
+        UserError: it is none, would be asked for an expansion that changes nothing, or examples of another kind.
     """
     from mate_cli.encoding.source import DataSource, SplitSource, UnseenSource, training_split
     from mate_cli.inference.evaluate import EvaluatedRun
@@ -102,7 +104,12 @@ def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedR
         raise UserError(
             f"rows={config.rows}: run={run} of task={trained.task.name} is asked nothing by itself; leave it out"
         )
+    made = trained.task.traits.made_formats
+    if config.format is not None and config.format not in made:
+        takes = f"takes {', '.join(made)}" if made else "has none"
+        raise UserError(f"format={config.format}: run={run} of task={trained.task.name} {takes}; leave it out")
     trained.paths = config.paths
+    trained.task = replace(trained.task, format=config.format or trained.task.format)
     seen = tuple(training_split(Path(path)) for path in config.seen or ())
 
     def part(whole: DataSource) -> SplitSource:

@@ -9,7 +9,7 @@ from mate_cli.config.hardware import HardwareConfig
 from mate_cli.config.inference import ALL_ROWS, ROWS
 from mate_cli.config.paths import PathsConfig
 from mate_cli.config.rules import key, none_given, several_given
-from mate_cli.config.task import EXPANSIONS, LEAST_TOKENS, SPLITS
+from mate_cli.config.task import EXPANSIONS, LEAST_TOKENS, MADE_FORMATS, SPLITS
 
 SELECTORS = ("oracle", "tfidf_cell", "tfidf_sentence")
 
@@ -39,6 +39,12 @@ class EvaluateConfig:
     paths: PathsConfig = field(default_factory=PathsConfig)
     split: str = key("dev", "which part of the data", choices=SPLITS)
     data_dir: str | None = key(None, "folder of the unpacked data; null: as in training", text=True, reads="folder")
+    format: str | None = key(
+        None,
+        "run: ask examples made from the tables of data_dir, in a format that task.mixed adds to its training; null: "
+        "those of its data",
+        choices=MADE_FORMATS,
+    )
     max_tokens: int | None = key(
         None, "run: tokens of an input, longer cells are cut; null: as in training", low=LEAST_TOKENS
     )
@@ -93,6 +99,7 @@ class EvaluateConfig:
         has_weight = self.weight is not None
         of_selector = {"top": self.top > 1, "weight": has_weight, "limit": self.limit, "to": self.to}
         of_run: dict[str, Any] = {
+            "format": self.format,
             "blank_question": self.blank_question,
             "max_tokens": self.max_tokens,
             "expansion": self.expansion,

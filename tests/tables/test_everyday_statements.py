@@ -49,7 +49,7 @@ def made(folder: Path) -> tuple[Example, ...]:
 
 
 def test_each_kind_has_as_many_true_as_false_statements(made: tuple[Example, ...], folder: Path) -> None:
-    counts = Counter((example.reasoning, example.label) for example in made)
+    counts = Counter((example.groups[0], example.label) for example in made)
     assert {kind for kind, _ in counts} == {*KINDS}
     assert all(counts[kind, 1] == counts[kind, 0] >= 10 for kind in KINDS)
     assert len({example.id for example in made}) == len(made)
@@ -64,7 +64,7 @@ def test_truth(made: tuple[Example, ...]) -> None:
         body = [[cell.text for cell in row] for row in example.table.rows]
         verdict = judge(example.question.rstrip("."), [dict(zip(HEADER, row, strict=True)) for row in body])
         if verdict is not None:
-            judged[example.reasoning] += 1
+            judged[example.groups[0]] += 1
             assert verdict == example.label, (example.question, body)
     assert {kind for kind, count in judged.items() if count > 20} == {*KINDS} - {"only", "same"}
 

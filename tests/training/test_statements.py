@@ -23,6 +23,24 @@ def test_a_training_on_both_kinds_is_scored_on_each(mate, tmp_path):
     assert dev["lead"]["all"]["low"] <= dev["lead"]["all"]["mean"] <= dev["lead"]["all"]["high"]
 
 
+def test_a_run_is_scored_on_made_statements_of_another_format(mate, tmp_path, capsys):
+    folder = write_wikipedia(tmp_path / "wikipedia")
+    assert mate("train", "task=counterfactual", *TINY, f"data_dir={folder}", "name=run") == 0
+    run = tmp_path / "runs" / "counterfactual" / "run"
+    own = json.loads((run / "metrics.json").read_text())["dev"]
+    assert mate("evaluate", f"run={run}", "format=synthetic", "hardware=cpu") == 0
+    scores = json.loads((run / "metrics.json").read_text())
+    assert scores.pop("dev") == own
+    ((name, made),) = scores.items()
+    assert name.startswith("dev-data-")
+    assert name.endswith("-synthetic")
+    assert {*made["model"]} == {"all", "synthetic"}
+    assert (run / f"predictions-{name}.jsonl").is_file()
+    capsys.readouterr()
+    assert mate("evaluate", f"run={run}", "format=queries", "hardware=cpu") == 2
+    assert "task=counterfactual takes cs, counterfactual, synthetic" in capsys.readouterr().err
+
+
 def test_tables_of_ones_own_are_prepared_and_a_killed_preparation_leaves_nothing(mate, tmp_path, monkeypatch, capsys):
     folder = write_csv(tmp_path / "towns")
     words = ("prepare", "task=synthetic", "backbone=tiny", f"data_dir={folder}", "schedule=smoke", "workers=1")

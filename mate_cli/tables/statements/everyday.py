@@ -45,7 +45,7 @@ def _statements(table: Table) -> Iterator[Example]:
             seen |= {true, false}
             for text, label, name in ((true, 1, "true"), (false, 0, "false")):
                 ended = f"{text}{draw.choice(('', '.'))}"
-                yield Example(f"{table.id}:{number}_{name}", ended, table, reasoning=kind, label=label)
+                yield Example(f"{table.id}:{number}_{name}", ended, table, groups=(kind,), label=label)
 
 
 def _drawn(kind: str, draw: Draw, truth: bool) -> str | None:
