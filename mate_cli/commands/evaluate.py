@@ -106,8 +106,8 @@ def _asked_run(config: EvaluateConfig, run: str, console: Console) -> EvaluatedR
         )
     made = trained.task.traits.made_formats
     if config.format is not None and config.format not in made:
-        takes = f"takes {', '.join(made)}" if made else "has none"
-        raise UserError(f"format={config.format}: run={run} of task={trained.task.name} {takes}; leave it out")
+        takes = ", ".join(made) or "none"
+        raise UserError(f"format={config.format}: run={run} of task={trained.task.name} takes {takes}; leave it out")
     trained.paths = config.paths
     trained.task = replace(trained.task, format=config.format or trained.task.format)
     seen = tuple(training_split(Path(path)) for path in config.seen or ())

@@ -44,11 +44,12 @@ class StatementReader(NamedTuple):
         return [self._read(example) for example in examples]
 
     def _read(self, example: Example) -> Reading:
+        whole = self._encoded(example, ()) if may_fit(example.table, _WHOLE * self.most) else None
+        if whole is not None and self._fits(whole):
+            return whole
         named = named_rows(example.question, example.table)
         of_ends = any(map(_is_superlative, named.others))
-        longest = self.most if of_ends else _WHOLE * self.most
-        whole = self._encoded(example, ()) if may_fit(example.table, longest) else None
-        if whole is not None and whole.encoded.full_length <= longest:
+        if whole is not None and not of_ends and whole.encoded.full_length <= _WHOLE * self.most:
             return whole
         return self._among_others(example, named, of_ends) or whole or self._encoded(example, ())
 

@@ -5,6 +5,7 @@ They have the columns, conditions and comparisons of made questions (``mate_cli.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -150,7 +151,8 @@ def _other(draw: Draw, column: TypedColumn, row: int) -> int:
 
 
 def _is_above(key: Key, other: Key, highest: bool) -> bool:
-    return key > other if highest else key < other  # type: ignore[operator]
+    compare = operator.gt if highest else operator.lt
+    return bool(compare(key, other))
 
 
 def _if(text: str, fits: bool) -> str:
