@@ -21,7 +21,8 @@ from mate_cli.metrics.sqa import Answers, sequence_scores
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of, verdicts
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
-from mate_cli.tables.aggregation import NONE, OPERATORS, TAPAS_OPERATORS
+from mate_cli.tables.aggregation import NONE, OPERATORS, SUM, TAPAS_OPERATORS
+from mate_cli.tables.asked_amounts import asks_for_sum
 from mate_cli.tables.computed import computed
 from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
 from mate_cli.tables.table import Example, Table
@@ -207,16 +208,19 @@ def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> d
     """Return the chosen cells, the operator and its result as texts; ``answer`` is empty if no cell is chosen.
 
     ``formula`` shows how the answer was computed, None if it is the cells themselves; ``problem`` says why they are,
-    where the operator computes.
+    where the operator computes. Where the question asks for the sum of a column by its name, its cells are added up;
+    scores take the operator of the model.
     """
-    result = computed(table, prediction.cells, prediction.aggregation)
+    adds_up = asks_for_sum(question, table, prediction.cells, prediction.aggregation)
+    operator = SUM.name if adds_up else prediction.aggregation
+    result = computed(table, prediction.cells, operator)
     return {
         "question": question,
         "table": table.id,
         "answer": list(result.answer),
         "formula": result.formula,
         "problem": result.problem,
-        "operator": prediction.aggregation,
+        "operator": operator,
         "operator_probability": round(prediction.aggregation_probability, 6),
         "cells": cell_records(table, prediction.cells, prediction.probabilities),
     }

@@ -31,12 +31,14 @@ class Operator:
 
 
 NONE = Operator("NONE")
+SUM = Operator("SUM", sum, least=1)
+COUNT = Operator("COUNT", lambda values: float(len(values)))
 DIFFERENCE = Operator("DIFFERENCE", lambda numbers: max(numbers) - min(numbers), least=2)
 OPERATORS = (
     NONE,
-    Operator("SUM", sum, least=1),
+    SUM,
     Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), least=1),
-    Operator("COUNT", lambda values: float(len(values))),
+    COUNT,
     DIFFERENCE,
 )
 """In the order of the labels. The first four are TAPAS's, whose checkpoints are loaded; a model has those or all."""
