@@ -6,7 +6,9 @@ extremes.csv, about both ends of a column, came later: after two of them had sho
 Those of unanswerable.csv, whose answers the tables do not have, came after the training of weights 0.7.0, before any
 model was asked them; they are asked with the threshold of the calibration. Those of everyday.csv, on tables with
 dates after 2016, times, millions and losses, came after the code that reads these, before any model was asked them;
-the difference of two fundings then showed that answers in millions were not multiplied out, which is mended.
+the difference of two fundings then showed that answers in millions were not multiplied out, which is mended. Those of
+amounts.csv, "how many" of a column and how many rows, came before the code that adds up what "how many" names, after
+sums of questions.csv had shown the want of it.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
@@ -53,9 +55,9 @@ def main(words: Sequence[str]) -> None:
     # In full precision, so that the answers are the same on every machine.
     hardware = HardwareConfig(name="auto", precision="32", micro_batch=1)
     run = load_run(words[0] if words else None, hardware=hardware)
-    answered, extremes, everyday = (
+    answered, extremes, everyday, amounts = (
         [_ask(run, row["question"], row["answer"], row) for row in _rows(file)]
-        for file in ("questions.csv", "extremes.csv", "everyday.csv")
+        for file in ("questions.csv", "extremes.csv", "everyday.csv", "amounts.csv")
     )
     threshold = None if run.calibration is None else run.calibration.threshold
     unanswerable = [] if threshold is None else _rows("unanswerable.csv")
@@ -64,12 +66,14 @@ def main(words: Sequence[str]) -> None:
         print(score_line(answered, "tables of another kind"))
         print(score_line(extremes, "extremes on these tables"))
         print(score_line(everyday, "everyday dates, times and amounts"))
+        print(score_line(amounts, "sums and counts"))
         if silent:
             print(score_line(silent, "questions without an answer, with the threshold of the calibration"))
         return
     text = report(answered, "questions", released_model(), threshold)
     text += "\n#" + report(extremes, "questions about extremes", released_model(), threshold)
     text += "\n#" + report(everyday, "questions about everyday numbers", released_model(), threshold)
+    text += "\n#" + report(amounts, "questions about sums and counts", released_model(), threshold)
     if silent:
         text += "\n#" + report(silent, "questions without an answer", released_model(), threshold)
     judge = load_run(statements=True, hardware=hardware)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of, verdict
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
 from mate_cli.tables.aggregation import NONE, OPERATORS, SUM, TAPAS_OPERATORS
-from mate_cli.tables.asked_amounts import asks_for_sum
+from mate_cli.tables.answer_form import asks_for_one, asks_for_sum
 from mate_cli.tables.computed import computed
 from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
 from mate_cli.tables.table import Example, Table
@@ -208,22 +208,31 @@ def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> d
     """Return the chosen cells, the operator and its result as texts; ``answer`` is empty if no cell is chosen.
 
     ``formula`` shows how the answer was computed, None if it is the cells themselves; ``problem`` says why they are,
-    where the operator computes. Where the question asks for the sum of a column by its name, its cells are added up;
-    scores take the operator of the model.
+    where the operator computes. Scores take the prediction as it is, not as the words of the question ask for it.
     """
-    adds_up = asks_for_sum(question, table, prediction.cells, prediction.aggregation)
-    operator = SUM.name if adds_up else prediction.aggregation
-    result = computed(table, prediction.cells, operator)
+    prediction = _as_asked(question, table, prediction)
+    result = computed(table, prediction.cells, prediction.aggregation)
     return {
         "question": question,
         "table": table.id,
         "answer": list(result.answer),
         "formula": result.formula,
         "problem": result.problem,
-        "operator": operator,
+        "operator": prediction.aggregation,
         "operator_probability": round(prediction.aggregation_probability, 6),
         "cells": cell_records(table, prediction.cells, prediction.probabilities),
     }
+
+
+def _as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
+    """Return a prediction as a sum, or with its surest cell alone, where the words of the question ask for that."""
+    cells, sure = prediction.cells, prediction.probabilities
+    if asks_for_sum(question, table, cells, prediction.aggregation):
+        return replace(prediction, aggregation=SUM.name)
+    if prediction.aggregation != NONE.name or len(cells) < 2 or not asks_for_one(question, table, cells):
+        return prediction
+    surest = max(range(len(cells)), key=sure.__getitem__)
+    return replace(prediction, cells=(cells[surest],), probabilities=(sure[surest],))
 
 
 def _confidence(prediction: TableAnswer) -> Confidence:

@@ -1,7 +1,8 @@
-"""Tell whether "how many" asks for the number of rows or for the sum of a column that it names.
+"""Tell from the words of a question which form its answer has: the sum of a column that it names, or one cell.
 
 Models learn from benchmarks, where "how many" nearly always counts rows; but "how many pupils are there in Lund?" asks
-for the sum of a column "pupils", and "how much was spent in 2023?" for that of a column "spent".
+for the sum of a column "pupils", and "how much was spent in 2023?" for that of a column "spent". Where they choose two
+cells for "the tallest plant", one of them is wrong, unless both are as tall.
 """
 
 from __future__ import annotations
@@ -10,23 +11,38 @@ import re
 from collections.abc import Sequence
 
 from mate_cli.tables.aggregation import COUNT, NONE
+from mate_cli.tables.columns import column_values
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Coordinate, Table
+from mate_cli.tables.table_index import words
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
 _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
-_BOUND = re.compile(r"(?:(?:is|are|was|were) )?(?:above|over|under|below|between|at (?:least|most)|\w+er than|more|less)\b")
+_LIMIT = re.compile(
+    r"(?:(?:is|are|was|were) )?(?:above|over|under|below|between|at (?:least|most)|\w+er than|more|less)\b"
+)
 _COMPARES = re.compile(r"\b(?:more|less|fewer|than|difference)\b")
+
+_MOST = r"(?:most|least|fewest|highest|lowest|first|last|best|worst|only|\w{2,}est)"
+_THE_MOST = re.compile(rf"\bthe (?:\w+ )?{_MOST}\b|'s {_MOST}\b|\b(?:first|last)\W*$")
+_SEVERAL = re.compile(
+    r"^(?:list|show|name all|give all|(?:what|which|who) (?:are|were))\b|\b(?:all|both|each)\b"
+    r"|\b(?:the|which|what|name) (?:\w+ )?(?:two|three|four|five|\d{1,2}) \w+s\b"
+    rf"|\band (?:the )?{_MOST}\b|\(s\)"
+)
+_KIND = re.compile(
+    r"\b(?:which|what) ((?!(?:is|was|of)\b)\w+(?: (?!(?:of|from|in|on|at|with|that|who|is|was|had|has|the)\b)\w+)*)"
+)
 
 
 def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
     """Return whether a model that lists or counts cells of a column of numbers should have added them up.
 
-    It should, if "how many" is followed by the name of the column, or a part of it, in the plural, or if that name comes
-    after "how much". A single cell that is not counted is left as the answer.
+    It should, if "how many" is followed by the name of the column, or a part of it, in the plural, or if that name
+    comes after "how much". A single cell that is not counted is left as the answer.
 
     Args:
         cells: those that the model chose.
@@ -43,13 +59,28 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
     return (_counts(text, header) or _measures(text, header)) and _has_amounts(table, column)
 
 
+def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bool:
+    """Return whether a question asks for one extreme in the singular, and the chosen rows cannot all be it: none of the
+    columns that it names has the same number or date in all of them.
+    """
+    text = " ".join(question.lower().split())
+    kind = _KIND.search(text)
+    is_plural_too = kind is not None and any(map(is_plural, kind[1].split()))
+    if not _THE_MOST.search(text) or _SEVERAL.search(text) or is_plural_too:
+        return False
+    ranks, said = column_values(table).rank, {*words(text)}
+    named = [place for place, header in enumerate(table.header) if said & {*words(header.text)}]
+    differ = [place for place in named if ranks[:, place].max() > 1]
+    return not any(ranks[cells[0][0], place] and len({ranks[row, place] for row, _ in cells}) == 1 for place in differ)
+
+
 def _counts(text: str, header: str) -> bool:
     """Return whether a question asks how many there are of what a header names, of any size."""
     if (asked := _HOW_MANY.search(text)) is None:
         return False
     noun = asked[1] or asked[2]
     rests = [noun.removeprefix(name) for name in _plurals(header) if re.match(rf"{re.escape(name)}\b", noun)]
-    return any(not _BOUND.match(rest.strip()) for rest in rests)
+    return any(not _LIMIT.match(rest.strip()) for rest in rests)
 
 
 def _measures(text: str, header: str) -> bool:
@@ -60,9 +91,9 @@ def _measures(text: str, header: str) -> bool:
 
 def _plurals(header: str) -> list[str]:
     """Return the phrases of a header that end in a plural: "yellow cards" and "cards", "goals" of "goals for"."""
-    words = words_of(REMARK.sub("", header))
-    ends = [place for place, word in enumerate(words) if is_plural(word)]
-    return [" ".join(words[start : end + 1]) for end in ends for start in range(end + 1)]
+    parts = words_of(REMARK.sub("", header))
+    ends = [place for place, word in enumerate(parts) if is_plural(word)]
+    return [" ".join(parts[start : end + 1]) for end in ends for start in range(end + 1)]
 
 
 def _has_amounts(table: Table, column: int) -> bool:

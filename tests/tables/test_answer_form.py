@@ -1,0 +1,137 @@
+"""The form of an answer that the words of a question ask for: a sum, or one cell of those that a model chose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mate_cli.kinds.registry import kind_named
+from mate_cli.tables.answer_form import asks_for_one, asks_for_sum
+from mate_cli.tables.table import Cell, Table
+from mate_cli.tasks.table_qa import TableAnswer
+
+
+def table(*rows: str) -> Table:
+    header, *body = (tuple(map(Cell, row.split(","))) for row in rows)
+    return Table("t", header, tuple(body), everyday=True)
+
+
+CLUBS = table(
+    "club,town,members,yellow cards,goals for,founded,week,spent,days per match",
+    "Comets,Holt,40,3,12,1961,1,500,2",
+    "Rovers,Lund,25,0,7,1898,2,125,2",
+    "Wolves,Holt,90,5,12,1974,3,70,9",
+    "Foxes,Lund,12,1,4,1983,4,310,4",
+    "Crows,Tarn,31,4,9,2005,5,42,3",
+)
+COLUMNS = [cell.text for cell in CLUBS.header]
+
+
+def cells(column: str, *rows: int) -> list[tuple[int, int]]:
+    return [(row, COLUMNS.index(column)) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("question", "column"),
+    [
+        ("How many members do the clubs of Holt have?", "members"),
+        ("how many members are in Holt", "members"),
+        ("What is the number of members in Holt?", "members"),
+        ("How many cards were shown to clubs from Holt?", "yellow cards"),
+        ("In Holt, how many yellow cards were shown?", "yellow cards"),
+        ("How many of the goals were scored by clubs of Holt?", "goals for"),
+        ("How many total days do they have?", "days per match"),
+        ("How much was spent in Holt?", "spent"),
+    ],
+)
+@pytest.mark.parametrize("operator", ["COUNT", "NONE"])
+def test_how_many_of_a_column_of_numbers_is_their_sum(question: str, column: str, operator: str) -> None:
+    assert asks_for_sum(question, CLUBS, cells(column, 0, 2), operator)
+
+
+@pytest.mark.parametrize(
+    ("question", "column", "operator"),
+    [
+        ("How many clubs are in Holt?", "members", "COUNT"),  # asks for another noun
+        ("How many clubs have members?", "members", "COUNT"),
+        ("How many members do the clubs of Holt have?", "club", "COUNT"),  # no numbers
+        ("How many members do the clubs of Holt have?", "members", "AVERAGE"),
+        ("How many goals were below 10?", "goals for", "COUNT"),  # a number of rows
+        ("How many goals are more than 10?", "goals for", "COUNT"),
+        ("How many members does each club of Holt have?", "members", "NONE"),
+        ("How many different members are there?", "members", "COUNT"),
+        ("How many more members do the Wolves have than the Comets?", "members", "NONE"),
+        ("How many members did the Wolves have more than the Comets?", "members", "NONE"),
+        ("How many weeks did they play?", "week", "COUNT"),  # a label
+        ("How much was spent by each club?", "spent", "NONE"),
+        ("How much did they earn?", "spent", "NONE"),
+    ],
+)
+def test_other_questions_are_left_as_they_are(question: str, column: str, operator: str) -> None:
+    assert not asks_for_sum(question, CLUBS, cells(column, 0, 2), operator)
+
+
+def test_years_and_numbers_of_rows_are_no_amounts() -> None:
+    years = table("years,rounds", "1961,1", "1974,2", "1983,3", "1990,4", "1998,5")
+    assert not asks_for_sum("how many years are there", years, [(0, 0), (1, 0)], "COUNT")
+    assert not asks_for_sum("how many rounds are there", table("round", "1", "2", "3"), [(0, 0), (1, 0)], "COUNT")
+
+
+def test_a_listed_cell_alone_is_the_answer_and_cells_of_two_columns_have_no_sum() -> None:
+    question = "How many members do the Comets have?"
+    assert not asks_for_sum(question, CLUBS, cells("members", 0), "NONE")
+    assert asks_for_sum(question, CLUBS, cells("members", 0), "COUNT")
+    assert not asks_for_sum(question, CLUBS, [*cells("members", 0), *cells("spent", 0)], "COUNT")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which is the largest club of Holt?",
+        "Which club has the most members?",
+        "Who has the highest number of members?",
+        "What is Holt's oldest club?",
+        "Which of the clubs was founded first?",
+        "Which club was the first with over 10 members?",
+        "What is the only club with 90 members?",
+    ],
+)
+def test_a_superlative_in_the_singular_asks_for_one(question: str) -> None:
+    assert asks_for_one(question, CLUBS, cells("club", 0, 2))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which clubs have the most members?",
+        "Which football clubs have the most members?",
+        "Which are the largest clubs?",
+        "List the oldest clubs",
+        "What are the three largest towns?",
+        "Who won the first 2 games?",
+        "Which club is the first and the last?",
+        "Which club is in Holt?",
+        "Which club has at least 20 members?",
+        "Which club scored the most goals?",  # both chosen clubs have as many
+    ],
+)
+def test_plurals_ties_and_other_questions_may_have_several_answers(question: str) -> None:
+    assert not asks_for_one(question, CLUBS, cells("club", 0, 2))
+
+
+def record(question: str, column: str, operator: str, *rows: int) -> dict[str, Any]:
+    answering = kind_named("table_qa").answering
+    assert answering is not None
+    probabilities = tuple(0.6 + row / 100 for row in rows)
+    return answering.record(question, CLUBS, TableAnswer("q", tuple(cells(column, *rows)), probabilities, operator), 1)
+
+
+def test_the_record_of_an_answer_has_the_form_that_was_asked_for() -> None:
+    summed = record("How many members are there in Holt?", "members", "COUNT", 0, 2)
+    assert (summed["answer"], summed["operator"]) == (["130"], "SUM")
+    assert summed["formula"] == "SUM(members of rows 0, 2) = 130"
+    one = record("Which club of Holt has the most members?", "club", "NONE", 0, 2)
+    assert (one["answer"], [cell["row"] for cell in one["cells"]]) == (["Wolves"], [2])  # the more probable
+    several = record("Which clubs are in Holt?", "club", "NONE", 0, 2)
+    assert several["answer"] == ["Comets", "Wolves"]
