@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mate_cli.tables.queries.everyday_columns import with_everyday_columns
 from mate_cli.tables.queries.generate import records
 from mate_cli.tables.queries.questions import QUESTIONS
 from mate_cli.tables.queries.rows import (
@@ -32,8 +33,8 @@ from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.table import Cell, Table
 from tests.tables.made_tables import made_table
 
-TABLES = {table.id: table for table in map(made_table, range(60))}
-QUESTIONS_MADE = list(islice(records([*TABLES.values()], seed=3, conversations=0.3), 2000))
+TABLES = {table.id: table for table in with_everyday_columns([*map(made_table, range(60))], seed=3)}
+QUESTIONS_MADE = list(islice(records([*TABLES.values()], seed=3, conversations=0.3), 2500))
 
 
 def loaded(table: Table) -> sqlite3.Connection:
@@ -62,15 +63,16 @@ def number(text: str) -> float | None:
 
 
 def day(text: str) -> str | None:
-    try:
-        return datetime.strptime(text, "%d %B %Y").date().isoformat()
-    except ValueError:
-        return None
+    for form in ("%d %B %Y", "%B %d, %Y", "%Y-%m-%d"):
+        with suppress(ValueError):
+            return datetime.strptime(text, form).date().isoformat()
+    return None
 
 
 def test_there_are_questions_of_every_kind() -> None:
     kinds = Counter(record["kind"] for record in QUESTIONS_MADE)
-    assert len(QUESTIONS_MADE) == 2000
+    assert len(QUESTIONS_MADE) == 2500
+    assert sum(" LIKE " in record["sql"] for record in QUESTIONS_MADE) > 10
     assert len(kinds) >= len(QUESTIONS) + 5  # some make two kinds, and there are follow-ups
     assert min(kinds.values()) >= 3
 

@@ -59,7 +59,7 @@ def test_sqlite_finds_no_answer() -> None:
 
 
 def test_train_alone_has_them(tmp_path: Path) -> None:
-    config = QueriesConfig(questions=300, dev=100, unanswerable=1.0)
+    config = QueriesConfig(questions=400, dev=100, unanswerable=1.0)
     made = queries.made_folder([write_tables(tmp_path / "tables", 12)], config, tmp_path / "cache")
     train, dev = (queries.read_split(made, split).examples for split in ("train", "dev"))
     without = [example for example in train if example.answers == ()]

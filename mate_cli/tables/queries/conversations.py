@@ -13,7 +13,7 @@ from mate_cli.tables.queries.questions import extreme, extreme_value, look_up, s
 from mate_cli.tables.queries.rows import Both, Extreme, SameAs, Where
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.wording import asked, of_several, superlative
-from mate_cli.tables.queries.words import is_amount, is_label, is_money, is_named, is_person, is_who, mention
+from mate_cli.tables.queries.words import is_amount, is_flag, is_label, is_money, is_named, is_person, is_who, mention
 
 FOLLOW_UP = "follow-up: "
 _ATTEMPTS = 12
@@ -111,7 +111,7 @@ def beside(draw: Draw, before: SqlQuery) -> Question:
     """Ask for another column of the rows of the answer, which no question before has named the value of."""
     column = draw.column(before.column, *before.rows.said)
     name, numbers = draw.name(column), before.rows.numbers(draw.sheet)
-    if any(column.keys[row] is None for row in numbers):
+    if is_flag(column) or any(column.keys[row] is None for row in numbers):
         raise UnclearError
     choices = [
         f"what are their {name.many}",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import Commonest, Different, RowSet
-from mate_cli.tables.queries.sheet import ColumnType
+from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.wording import of_several
+from mate_cli.tables.queries.words import is_flag
 
 _MAX_DIFFERENT = 12
 
@@ -38,7 +39,7 @@ def counted(draw: Draw, rows: RowSet, text: str) -> Question:
 
 def different(draw: Draw) -> Question:
     """Ask how many values a column has."""
-    column = draw.choice([c for c in draw.sheet.columns if c is not draw.subject and c.kind is ColumnType.TEXT])
+    column = _of_texts(draw)
     rows, names = Different(column), draw.name(column).many
     if not 2 <= len(rows.numbers(draw.sheet)) <= min(_MAX_DIFFERENT, draw.sheet.table.num_rows - 1):
         raise UnclearError
@@ -54,7 +55,7 @@ def different(draw: Draw) -> Question:
 
 def commonest(draw: Draw) -> Question:
     """Ask for the value that most rows have."""
-    column = draw.choice([c for c in draw.sheet.columns if c is not draw.subject and c.kind is ColumnType.TEXT])
+    column = _of_texts(draw)
     rows = Commonest(column)
     numbers, name, names = rows.numbers(draw.sheet), draw.name(column).one, draw.name(draw.subject).many
     if len(numbers) < 2 or len({column.keys[row] for row in numbers}) > 1:
@@ -69,3 +70,9 @@ def commonest(draw: Draw) -> Question:
         f"which {name} is listed the most times",
     ]
     return draw.asked("most frequent", draw.choice(choices), SqlQuery(column, rows), repeated=True)
+
+
+def _of_texts(draw: Draw) -> TypedColumn:
+    """Return a column of texts, which are more than yes and no."""
+    columns = (column for column in draw.sheet.columns if column is not draw.subject and not is_flag(column))
+    return draw.choice([column for column in columns if column.kind is ColumnType.TEXT])

@@ -10,17 +10,19 @@ from random import Random
 from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
-from mate_cli.tables.queries.rows import All, Both, RowSet, Where
+from mate_cli.tables.queries.rows import All, Both, InYear, RowSet, Where
 from mate_cli.tables.queries.scales import measured, scale
 from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn, is_blank
 from mate_cli.tables.queries.wording import Phrase, condition
-from mate_cli.tables.queries.words import Noun, is_label, is_named, is_place, is_time, mention, noun
+from mate_cli.tables.queries.words import Noun, is_flag, is_label, is_named, is_place, is_time, mention, noun
 from mate_cli.tables.text import normalize_for_match
 
 _T = TypeVar("_T")
 _MAX_TEXT = 80  # characters of a value or an answer
 _MAX_MENTION = 40
 _MEASURED = 0.8
+_FLAGGED = 0.5
+_BY_YEAR = 0.6
 _DOUBLED = re.compile(r"\b([a-z]{4,}?)s? (?:of (?:the |all )?|the |for )?\1s?\b|\bof of\b")
 
 
@@ -80,8 +82,8 @@ class Draw:
         """Return a column that can answer "which": mostly the subject, otherwise one of texts or times."""
         if self.subject not in others and self.happens(0.75):
             return self.subject
-        named = [c for c in self.sheet.columns if c not in others and (c.kind is ColumnType.TEXT or is_time(c))]
-        return self.choice(named)
+        columns = [column for column in self.sheet.columns if column not in others and not is_flag(column)]
+        return self.choice([column for column in columns if column.kind is ColumnType.TEXT or is_time(column)])
 
     def row(self, column: TypedColumn) -> tuple[int, Where, str]:
         """Return a row, a condition on ``column`` that only it meets, and a mention that is in no other column."""
@@ -99,7 +101,9 @@ class Draw:
             raise UnclearError
         return key
 
-    def condition(self, *others: TypedColumn, sign: str | None = None, several: bool = False) -> tuple[Where, Phrase]:
+    def condition(
+        self, *others: TypedColumn, sign: str | None = None, several: bool = False
+    ) -> tuple[Where | InYear, Phrase]:
         """Return a condition on a column besides ``others`` that some rows meet, but not all.
 
         Args:
@@ -110,7 +114,7 @@ class Draw:
             column, row = self.choice([c for c in self._shared_cells() if c[0] not in others])
             sign = "="
         else:
-            column, row = self.column(*others), self.random.randrange(self.sheet.table.num_rows)
+            column, row = self._telling(*others), self.random.randrange(self.sheet.table.num_rows)
         key, text = column.keys[row], column.texts[row]
         if key is None or len(text) > _MAX_MENTION:
             raise UnclearError
@@ -120,11 +124,18 @@ class Draw:
         words = mention(column, row, self.sheet, self.random)
         if sign[0] in "<>" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
             key, words = _rounded(key, words)
-        where = Where(column, sign, key)
+        where: Where | InYear = Where(column, sign, key)
+        if column.kind is ColumnType.DATE and sign != "!=" and self.happens(_BY_YEAR):
+            where, words = _in_years(column, sign, str(key))
         if not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
             raise UnclearError
         phrase = condition(column, sign, words, self.needs_name(column, words), self.scale(column), self.random)
         return where, phrase
+
+    def _telling(self, *others: TypedColumn) -> TypedColumn:
+        """Return a column besides ``others``, oftener than others one of yes and no: it has hardly another use."""
+        flags = [column for column in self.sheet.columns if is_flag(column) and column not in others]
+        return self.choice(flags) if flags and self.happens(_FLAGGED) else self.column(*others)
 
     def _shared_cells(self) -> list[tuple[TypedColumn, int]]:
         """Return the columns and rows of the cells whose value other rows have too."""
@@ -202,6 +213,14 @@ def asking(kind: str, text: str, query: SqlQuery) -> Question:
 
 
 ALL = All()
+
+
+def _in_years(column: TypedColumn, sign: str, day: str) -> tuple[Where | InYear, str]:
+    """Return the condition on a column of days that names a year alone, and the year."""
+    year = day[:4]
+    if sign == "=":
+        return InYear(column, year), year
+    return Where(column, sign, f"{year}-12-31" if sign in (">", "<=") else f"{year}-01-01"), year
 
 
 def _rounded(key: float, words: str) -> tuple[float, str]:

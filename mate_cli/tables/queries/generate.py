@@ -16,6 +16,7 @@ from mate_cli.config.task import QueriesConfig
 from mate_cli.system.files import write_json, write_json_lines
 from mate_cli.tables.queries.conversations import conversation
 from mate_cli.tables.queries.draw import Draw, Question, UnclearError
+from mate_cli.tables.queries.everyday_columns import with_everyday_columns
 from mate_cli.tables.queries.measures import with_measures
 from mate_cli.tables.queries.questions import QUESTIONS, weights_for
 from mate_cli.tables.queries.sheet import Sheet
@@ -40,7 +41,7 @@ def write_questions(folder: Path, sources: Sequence[Path], config: QueriesConfig
         OSError: ``folder`` cannot be written.
     """
     tables = read_sources(sources)
-    splits = [list(with_measures(split, config.seed)) for split in (tables.train, tables.dev)]
+    splits = [_with_copies(split, config.seed) for split in (tables.train, tables.dev)]
     of_train = records(splits[0], config.seed, config.conversations, config.unanswerable)
     of_dev = records(splits[1], config.seed, config.conversations)
     train, dev = list(islice(of_train, config.questions)), list(islice(of_dev, config.dev))
@@ -51,6 +52,11 @@ def write_questions(folder: Path, sources: Sequence[Path], config: QueriesConfig
     counts = {"train": len(tables.train), "dev": len(tables.dev)}
     left_out = {reason: {"tables": len(ids), "ids": ids} for reason, ids in tables.left_out.items()}
     write_json(folder / SOURCES, {"tables": counts, "left_out": left_out, "missing": list(tables.missing)})
+
+
+def _with_copies(tables: Sequence[Table], seed: int) -> list[Table]:
+    measured = list(with_measures(tables, seed))
+    return list(with_everyday_columns(measured, seed))
 
 
 def records(tables: Sequence[Table], seed: int, conversations: float, unanswerable: float = 0.0) -> Iterator[Record]:

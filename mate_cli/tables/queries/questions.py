@@ -14,11 +14,20 @@ from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.order import edge, listed, neighbour
 from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs, Where
-from mate_cli.tables.queries.scales import event, measured, more, most
+from mate_cli.tables.queries.scales import began, event, measured, more, most
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.unanswerable import LOOK_UP
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
-from mate_cli.tables.queries.words import is_amount, is_location, is_money, is_person, is_time, is_who
+from mate_cli.tables.queries.words import (
+    is_amount,
+    is_flag,
+    is_location,
+    is_money,
+    is_person,
+    is_quality,
+    is_time,
+    is_who,
+)
 
 _MAX_LISTED = 12
 
@@ -33,6 +42,10 @@ def look_up(draw: Draw) -> Question:
 def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
     """Ask for a column of the row that ``value`` names."""
     name = draw.name(column).one
+    if is_flag(column):
+        if is_quality(quality := column.name.lower()):
+            return f"{draw.choice(('is', 'was'))} {value} {quality}"
+        return draw.choice((f"does {value} have a {name}", f"is there a {name} at {value}"))
     choices = [
         f"what is the {name} of {value}",
         f"what was the {name} of {value}",
@@ -125,13 +138,19 @@ def extreme_of_some(draw: Draw) -> Question:
         f"which {name.one} {condition.attribute} {had}",
         f"among {name.many} {of_several(condition.attribute)}, {asked(answer, draw.random)} {had}",
     ]
+    if (adjectives := draw.scale(by)) is not None and answer is draw.subject:
+        which = "who" if is_person(answer) else draw.choice(("which", "what"))
+        choices += [f"{which} is the {most(adjectives[not highest])} {name.one} {condition.attribute}"] * 3
     query = draw.alone(answer, Extreme(where, by, highest))
     return draw.asked("superlative with condition", draw.choice(choices), query)
 
 
 def _most(draw: Draw, answer: TypedColumn, by: TypedColumn, highest: bool) -> tuple[str, str]:
     """Word an extreme as a verb, "had the most points" or "is the tallest", and as a whole question."""
-    name, adjectives = draw.name(answer).one, draw.scale(by)
+    name, adjectives, verb = draw.name(answer).one, draw.scale(by), began(by)
+    if verb is not None and answer is draw.subject and draw.happens(0.4):
+        verb += " last" if highest else " first"
+        return verb, f"what is the {name} that {verb}"
     words = superlative(by, highest, draw.random)
     had, named = f"{draw.choice(('had', 'has', 'had'))} {words}", f"what is the {name} with {words}"
     if adjectives is None or not draw.happens(0.8):
@@ -177,6 +196,8 @@ def same_as(draw: Draw) -> Question:
     """Ask for the other row with the same value."""
     _, where, value = draw.row(draw.subject)
     column = draw.column(draw.subject)
+    if is_flag(column):
+        raise UnclearError
     shared = draw.name(column).many if is_amount(column) else draw.name(column).one
     same = f"the same {'number of ' if is_amount(column) else ''}{shared}"
     name = draw.name(draw.subject)

@@ -75,6 +75,21 @@ class Where(RowSet):
 
 
 @dataclass(frozen=True, slots=True)
+class InYear(RowSet):
+    """Rows with a day of a year."""
+
+    column: TypedColumn
+    year: str
+
+    def numbers(self, sheet: Sheet) -> list[int]:
+        return [row for row, key in enumerate(self.column.keys) if str(key).startswith(f"{self.year}-")]
+
+    @property
+    def sql(self) -> str:
+        return f"{column_name(self.column)} LIKE '{self.year}-%'"
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf(RowSet):
     """Rows whose cell is one of the keys."""
 

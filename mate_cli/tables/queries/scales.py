@@ -49,6 +49,18 @@ _STARTED = (
 )
 """Headers that say what happened at the time of a column: the newest was opened last."""
 
+BEGINNINGS = {name: f"was {name}" for name in _STARTED} | {
+    "start": "started",
+    "started": "started",
+    "joined": "joined",
+    "hired": "was hired",
+    "bought": "was bought",
+    "ordered": "was ordered",
+    "arrival": "arrived",
+    "departure": "left",
+}
+"""Header -> the verb for what happened at the time of a column, each once to a row."""
+
 _SUMS = (
     *("cost", "price", "salary", "budget", "revenue", "income", "spending", "spent"),
     *("length", "distance", "area", "weight", "duration"),
@@ -83,6 +95,11 @@ def measured(columns: Iterable[TypedColumn]) -> list[TypedColumn]:
 def event(column: TypedColumn) -> str | None:
     """Return the participle that names what happened at the time of a column: "opened"."""
     return head(column) if is_time(column) and head(column) in _STARTED else None
+
+
+def began(column: TypedColumn) -> str | None:
+    """Return the verb for what happened at the time of a column: "was opened", "joined"."""
+    return BEGINNINGS.get(head(column)) if is_time(column) else None
 
 
 def adds_up_in_words(column: TypedColumn) -> bool:

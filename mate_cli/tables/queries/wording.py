@@ -6,16 +6,18 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from mate_cli.tables.queries.scales import event, more
+from mate_cli.tables.queries.scales import began, more
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.words import (
     Noun,
     head,
     is_amount,
     is_area,
+    is_flag,
     is_location,
     is_origin,
     is_person,
+    is_quality,
     is_time,
     is_who,
     noun,
@@ -56,6 +58,8 @@ def condition(
         adjectives: those of a high and of a low value of the column, if it has some.
     """
     name = noun(column, random)
+    if sign == "!=" and is_flag(column):
+        return _flagged(column, name.one, value == "no")
     if sign in ("=", "!="):
         phrase = _equal(column, name, value, named, random)
         if sign == "=":
@@ -68,6 +72,8 @@ def condition(
         )
     if is_time(column):
         word = {">": "after", "<": "before", ">=": "in or after", "<=": "in or before"}[sign]
+        if (verb := began(column)) is not None and random.random() < 0.7:
+            return Phrase(f"{verb} {word} {value}", f"that {verb} {word} {value}")
         if named:
             return Phrase(f"had {_a(name.one)} {word} {value}", f"with {_a(name.one)} {word} {value}")
         return Phrase(f"{random.choice(('was', 'came', 'is dated'))} {word} {value}", f"{word} {value}")
@@ -102,6 +108,8 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
     if _BY.fullmatch(by := column.name.lower()):
         taken = [Phrase(f"was {by} {value}", f"{by} {value}")] * 4
         return random.choice(taken + choices if by.endswith(" by") and name.one != by else taken)
+    if is_flag(column) and (value == "yes" or None not in column.keys):  # an empty cell may be "without" it too
+        return _flagged(column, name.one, value == "yes")
     if named:
         return random.choice(choices)
     if is_origin(column):
@@ -109,19 +117,21 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
             Phrase(f"{random.choice(('is', 'was', 'came', 'comes'))} from {value}", f"from {value}")
         ] * 3 + choices[:1]
     elif is_time(column) or is_location(column) or is_area(column):
-        word = "on" if column.kind is ColumnType.DATE else "in"
-        happened = event(column)
+        word = "on" if column.kind is ColumnType.DATE and not value.isdecimal() else "in"
         verb = random.choice(("was", "is") if is_time(column) else ("was", "is", "is located"))
-        verb = f"was {happened}" if happened else verb
+        verb = began(column) or verb
         choices = [Phrase(f"{verb} {word} {value}", f"{word} {value}")] * 3 + choices[:2]
-    elif value in ("yes", "no"):
-        has, with_it = ("has", "with") if value == "yes" else ("has no", "without")
-        phrase = Phrase(f"{has} {_a(name.one) if value == 'yes' else name.one}", f"{with_it} {name.one}")
-        is_clear = value == "yes" or None not in column.keys  # a row with an empty cell may be "without" it too
-        choices += [phrase] * 3 * is_clear
     elif _is_quality(column, value) and random.random() < 0.4:
         choices = [Phrase(f"{random.choice(('is', 'was'))} {value}", f"that {random.choice(('is', 'was'))} {value}")]
     return random.choice(choices)
+
+
+def _flagged(column: TypedColumn, name: str, is_said: bool) -> Phrase:
+    """Word that a row is, or has, what a column of yes and no says."""
+    if is_quality(quality := column.name.lower()):
+        verb = "is" if is_said else "is not"
+        return Phrase(f"{verb} {quality}", f"that {verb} {quality}")
+    return Phrase(f"has {_a(name)}", f"with {_a(name)}") if is_said else Phrase(f"has no {name}", f"without {_a(name)}")
 
 
 def _is_quality(column: TypedColumn, value: str) -> bool:

@@ -66,7 +66,31 @@ _LABEL_HEADS = _words(  # that are no labels before another noun: "division titl
     "ranking volume chapter zip ref sno rnd rd lvl level choice entered exited eliminated finished premiere finale "
     "series reign district ward day date opponents standings placings code type model"
 ) | frozenset(MONTH_NUMBERS)
-_HAPPENED = re.compile(r"\w{2,}ed|built|born|begun|sold|won|lost")
+QUALITIES = (
+    *("waterproof", "organic", "vegetarian", "insured", "paid", "accessible", "available", "certified", "refundable"),
+    *("active", "electric", "heated", "licensed", "public", "private", "free", "sold out", "full time", "retired"),
+    *(
+        "open on sunday",
+        "open at night",
+        "open in winter",
+        "for sale",
+        "for rent",
+        "on leave",
+        "in stock",
+        "registered",
+    ),
+    *("employed", "married", "protected", "listed", "restored", "cancelled", "approved", "urgent", "remote"),
+)
+"""Headers of columns of yes and no that say what a row is: it "is for sale"."""
+
+POSSESSIONS = (
+    *("pool", "garden", "lift", "balcony", "museum", "website", "warranty", "car park", "café", "roof", "sponsor"),
+    *("restaurant", "harbour", "car", "passport", "driving licence", "pet", "contract", "shop", "library", "gym"),
+)
+"""Headers of such columns that say what a row has."""
+
+_QUALITY = re.compile(r"(?:open|closed|for|in|on) .+|\w{3,}(?:able|ible|proof)")
+_HAPPENED = re.compile(r"\w{2,}ed|built|born|begun|sold|won|lost|bought")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +201,16 @@ def is_mass(column: TypedColumn) -> bool:
 def is_money(column: TypedColumn) -> bool:
     """Return whether people ask how much of it somebody has."""
     return is_mass(column) and head(column) in _MONEY
+
+
+def is_flag(column: TypedColumn) -> bool:
+    """Return whether a column has yes and no, and nothing else."""
+    return {*column.keys} - {None} == {"yes", "no"}
+
+
+def is_quality(header: str) -> bool:
+    """Return whether a header, in lower case, says what a row may be, and not what it may have."""
+    return header in QUALITIES or _QUALITY.fullmatch(header) is not None
 
 
 def is_label(column: TypedColumn) -> bool:

@@ -1,0 +1,75 @@
+"""Tables with a column as users' tables have it, and few of Wikipedia: of yes and no, or of days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from random import Random
+
+from mate_cli.tables.queries.headers import head_of
+from mate_cli.tables.queries.scales import BEGINNINGS
+from mate_cli.tables.queries.sheet import MAX_CELLS, Sheet
+from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_person
+from mate_cli.tables.table import Cell, Table
+
+_SHARE = 0.3
+_OF_PERSONS = {
+    *("insured", "certified", "retired", "vegetarian", "on leave", "full time", "registered", "employed", "married"),
+    *("car", "passport", "driving licence", "pet", "contract", "joined", "hired", "started", "start"),
+}
+_FIRST_DAY, _DAYS = date(1980, 1, 1), 13_000  # before 2016, up to which training reads years (tables.values)
+_WRITTEN: tuple[Callable[[date], str], ...] = (
+    date.isoformat,
+    date.isoformat,
+    lambda day: f"{day:%B} {day.day}, {day.year}",
+    lambda day: f"{day.day} {day:%B} {day.year}",
+)
+
+
+def with_everyday_columns(tables: Sequence[Table], seed: int) -> Iterator[Table]:
+    """Yield each table; after some of them yield a copy, ``ID+HEADER``, with another column, drawn at random.
+
+    Only tables whose rows are told apart get one, and none under a header that they have already.
+    """
+    for table in tables:
+        yield table
+        random = Random(f"{seed} everyday column of {table.id}")
+        if random.random() < _SHARE and (wider := _wider(table, random)) is not None:
+            yield wider
+
+
+def _wider(table: Table, random: Random) -> Table | None:
+    sheet = Sheet(table)
+    if sheet.subject is None or table.num_rows * (table.num_columns + 1) > MAX_CELLS:
+        return None
+    known = [*QUALITIES, *POSSESSIONS] if random.random() < 0.6 else [*BEGINNINGS]
+    header = random.choice([name for name in known if (name in _OF_PERSONS) or not is_person(sheet.subject)])
+    if head_of(header) in {head_of(cell.text) for cell in table.header}:
+        return None
+    texts = _days(table.num_rows, random) if header in BEGINNINGS else _flags(table.num_rows, random)
+    place = random.randint(1, table.num_columns)
+    names = (*table.header[:place], Cell(_capitalized(header, random)), *table.header[place:])
+    rows = tuple((*row[:place], Cell(text), *row[place:]) for row, text in zip(table.rows, texts, strict=True))
+    wider = replace(table, id=f"{table.id}+{header}", header=names, rows=rows)
+    subject = Sheet(wider).subject
+    return wider if subject is not None and subject.name == sheet.subject.name else None
+
+
+def _flags(number: int, random: Random) -> list[str]:
+    """Draw "yes" and "no", each at least once."""
+    said, share = random.choice((("yes", "no"), ("Yes", "No"))), random.uniform(0.25, 0.75)
+    drawn = [said[random.random() < share] for _ in range(number)]
+    first, second = random.sample(range(number), 2)
+    drawn[first], drawn[second] = said
+    return drawn
+
+
+def _days(number: int, random: Random) -> list[str]:
+    """Draw days of about ten years, all written in one way."""
+    write, start = random.choice(_WRITTEN), _FIRST_DAY + timedelta(random.randrange(_DAYS - 3650))
+    return [write(start + timedelta(random.randrange(3650))) for _ in range(number)]
+
+
+def _capitalized(header: str, random: Random) -> str:
+    return header.capitalize() if random.random() < 0.4 else header
