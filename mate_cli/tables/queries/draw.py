@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _MAX_TEXT = 80  # characters of a value or an answer
 _MAX_MENTION = 40
 _MEASURED = 0.8
-_FLAGGED = 0.5
+_FLAGGED = 0.6
 _BY_YEAR = 0.6
 _DOUBLED = re.compile(r"\b([a-z]{4,}?)s? (?:of (?:the |all )?|the |for )?\1s?\b|\bof of\b")
 

@@ -13,7 +13,7 @@ from mate_cli.tables.queries.sheet import MAX_CELLS, Sheet
 from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_person
 from mate_cli.tables.table import Cell, Table
 
-_SHARE = 0.3
+_SHARE = 0.5
 _OF_PERSONS = {
     *("insured", "certified", "retired", "vegetarian", "on leave", "full time", "registered", "employed", "married"),
     *("car", "passport", "driving licence", "pet", "contract", "joined", "hired", "started", "start"),
