@@ -8,7 +8,8 @@ model was asked them; they are asked with the threshold of the calibration. Thos
 dates after 2016, times, millions and losses, came after the code that reads these, before any model was asked them;
 the difference of two fundings then showed that answers in millions were not multiplied out, which is mended. Those of
 amounts.csv, "how many" of a column and how many rows, came before the code that adds up what "how many" names, after
-sums of questions.csv had shown the want of it.
+sums of questions.csv had shown the want of it. Those of mixed.csv came after that, and before made questions were about
+columns of yes and no and of days.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
@@ -55,9 +56,9 @@ def main(words: Sequence[str]) -> None:
     # In full precision, so that the answers are the same on every machine.
     hardware = HardwareConfig(name="auto", precision="32", micro_batch=1)
     run = load_run(words[0] if words else None, hardware=hardware)
-    answered, extremes, everyday, amounts = (
+    answered, extremes, everyday, amounts, mixed = (
         [_ask(run, row["question"], row["answer"], row) for row in _rows(file)]
-        for file in ("questions.csv", "extremes.csv", "everyday.csv", "amounts.csv")
+        for file in ("questions.csv", "extremes.csv", "everyday.csv", "amounts.csv", "mixed.csv")
     )
     threshold = None if run.calibration is None else run.calibration.threshold
     unanswerable = [] if threshold is None else _rows("unanswerable.csv")
@@ -67,6 +68,7 @@ def main(words: Sequence[str]) -> None:
         print(score_line(extremes, "extremes on these tables"))
         print(score_line(everyday, "everyday dates, times and amounts"))
         print(score_line(amounts, "sums and counts"))
+        print(score_line(mixed, "all kinds"))
         if silent:
             print(score_line(silent, "questions without an answer, with the threshold of the calibration"))
         return
@@ -74,6 +76,7 @@ def main(words: Sequence[str]) -> None:
     text += "\n#" + report(extremes, "questions about extremes", released_model(), threshold)
     text += "\n#" + report(everyday, "questions about everyday numbers", released_model(), threshold)
     text += "\n#" + report(amounts, "questions about sums and counts", released_model(), threshold)
+    text += "\n#" + report(mixed, "questions of all kinds", released_model(), threshold)
     if silent:
         text += "\n#" + report(silent, "questions without an answer", released_model(), threshold)
     judge = load_run(statements=True, hardware=hardware)
