@@ -44,7 +44,7 @@ def _wider(table: Table, random: Random) -> Table | None:
     if sheet.subject is None or table.num_rows * (table.num_columns + 1) > MAX_CELLS:
         return None
     known = [*QUALITIES, *POSSESSIONS] if random.random() < 0.6 else [*BEGINNINGS]
-    header = random.choice([name for name in known if (name in _OF_PERSONS) or not is_person(sheet.subject)])
+    header = random.choice([name for name in known if name in _OF_PERSONS or not is_person(sheet.subject)])
     if head_of(header) in {head_of(cell.text) for cell in table.header}:
         return None
     texts = _days(table.num_rows, random) if header in BEGINNINGS else _flags(table.num_rows, random)

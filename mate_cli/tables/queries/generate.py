@@ -55,8 +55,7 @@ def write_questions(folder: Path, sources: Sequence[Path], config: QueriesConfig
 
 
 def _with_copies(tables: Sequence[Table], seed: int) -> list[Table]:
-    measured = list(with_measures(tables, seed))
-    return list(with_everyday_columns(measured, seed))
+    return list(with_everyday_columns(list(with_measures(tables, seed)), seed))
 
 
 def records(tables: Sequence[Table], seed: int, conversations: float, unanswerable: float = 0.0) -> Iterator[Record]:

@@ -45,7 +45,8 @@ def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
     if is_flag(column):
         if is_quality(quality := column.name.lower()):
             return f"{draw.choice(('is', 'was'))} {value} {quality}"
-        return draw.choice((f"does {value} have a {name}", f"is there a {name} at {value}"))
+        places = () if is_person(draw.subject) else (f"is there a {name} at {value}",)
+        return draw.choice((f"does {value} have a {name}", *places))
     choices = [
         f"what is the {name} of {value}",
         f"what was the {name} of {value}",
