@@ -34,6 +34,14 @@ from mate_cli.tables.user_table import read_table
 
 FOLDER = Path(__file__).parents[1] / "results" / "own-tables"
 WANTED = 0.9
+ASKED = (
+    ("questions.csv", "questions", "tables of another kind"),
+    ("extremes.csv", "questions about extremes", "extremes on these tables"),
+    ("everyday.csv", "questions about everyday numbers", "everyday dates, times and amounts"),
+    ("amounts.csv", "questions about sums and counts", "sums and counts"),
+    ("mixed.csv", "questions of all kinds", "all kinds"),
+)
+"""File of questions with answers, what it has in the page, and in the line of a run."""
 
 
 @dataclass(frozen=True)
@@ -56,27 +64,20 @@ def main(words: Sequence[str]) -> None:
     # In full precision, so that the answers are the same on every machine.
     hardware = HardwareConfig(name="auto", precision="32", micro_batch=1)
     run = load_run(words[0] if words else None, hardware=hardware)
-    answered, extremes, everyday, amounts, mixed = (
-        [_ask(run, row["question"], row["answer"], row) for row in _rows(file)]
-        for file in ("questions.csv", "extremes.csv", "everyday.csv", "amounts.csv", "mixed.csv")
-    )
+    answered = [[_ask(run, row["question"], row["answer"], row) for row in _rows(file)] for file, _, _ in ASKED]
     threshold = None if run.calibration is None else run.calibration.threshold
     unanswerable = [] if threshold is None else _rows("unanswerable.csv")
     silent = [_ask(run, row["question"], row["answer"], row, threshold) for row in unanswerable]
     if words:
-        print(score_line(answered, "tables of another kind"))
-        print(score_line(extremes, "extremes on these tables"))
-        print(score_line(everyday, "everyday dates, times and amounts"))
-        print(score_line(amounts, "sums and counts"))
-        print(score_line(mixed, "all kinds"))
+        for own, (_, _, line) in zip(answered, ASKED, strict=True):
+            print(score_line(own, line))
         if silent:
             print(score_line(silent, "questions without an answer, with the threshold of the calibration"))
         return
-    text = report(answered, "questions", released_model(), threshold)
-    text += "\n#" + report(extremes, "questions about extremes", released_model(), threshold)
-    text += "\n#" + report(everyday, "questions about everyday numbers", released_model(), threshold)
-    text += "\n#" + report(amounts, "questions about sums and counts", released_model(), threshold)
-    text += "\n#" + report(mixed, "questions of all kinds", released_model(), threshold)
+    reports = (
+        report(own, what, released_model(), threshold) for own, (_, what, _) in zip(answered, ASKED, strict=True)
+    )
+    text = "\n#".join(reports)
     if silent:
         text += "\n#" + report(silent, "questions without an answer", released_model(), threshold)
     judge = load_run(statements=True, hardware=hardware)

@@ -17,6 +17,7 @@ from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.table_index import words
+from mate_cli.tables.text import normalize_for_match
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
@@ -48,7 +49,7 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
         cells: those that the model chose.
         aggregation: name of the operator that it chose.
     """
-    text = " ".join(question.lower().split())
+    text = normalize_for_match(question)
     lists, columns = aggregation == NONE.name and len(cells) > 1, {column for _, column in cells}
     if len(columns) != 1 or not (lists or aggregation == COUNT.name) or _OF_EACH.search(text):
         return False
@@ -63,7 +64,7 @@ def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bo
     """Return whether a question asks for one extreme in the singular, and the chosen rows cannot all be it: none of the
     columns that it names has the same number or date in all of them.
     """
-    text = " ".join(question.lower().split())
+    text = normalize_for_match(question)
     kind = _KIND.search(text)
     is_plural_too = kind is not None and any(map(is_plural, kind[1].split()))
     if not _THE_MOST.search(text) or _SEVERAL.search(text) or is_plural_too:

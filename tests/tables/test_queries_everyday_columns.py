@@ -60,9 +60,9 @@ def test_the_column_has_yes_and_no_or_days_that_training_reads() -> None:
 
 
 def test_people_are_no_buildings() -> None:
-    people = [table_of("player|goals", *(f"ann {n}|{n * n}" for n in range(5))) for _ in range(1)] * 300
-    numbered = [Table(f"t{n}", table.header, table.rows) for n, table in enumerate(people)]
-    found = {table.id.partition("+")[2] for table in with_everyday_columns(numbered, 0) if "+" in table.id}
+    people = table_of("player|goals", *(f"ann {n}|{n * n}" for n in range(5)))
+    tables = [Table(f"t{n}", people.header, people.rows) for n in range(300)]
+    found = {table.id.partition("+")[2] for table in with_everyday_columns(tables, 0) if "+" in table.id}
     assert {"joined", "insured"} <= found
     assert found.isdisjoint({"pool", "built", "for sale", "museum"})
 

@@ -5,7 +5,8 @@
 - ``words``, ``wording``: names of columns and mentions of values; conditions and superlatives; noise
 - ``questions`` with ``order``, ``counts``, ``computed``; ``conversations``: draw a question, or a question with its
   follow-ups, that has one clear answer
-- ``measures``, ``everyday_columns``: copies of tables with columns that people ask about and Wikipedia seldom has
+- ``copies``, ``measures``, ``everyday_columns``: tables with columns that people ask about and Wikipedia
+  seldom has
 - ``sources``: the tables to ask about, without those of any development or test split
 - ``generate``, ``folder``: write the questions, and read them as examples
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
 
+from mate_cli.tables.queries.copies import with_copies
 from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.scales import BEGINNINGS
 from mate_cli.tables.queries.sheet import MAX_CELLS, Sheet
 from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_person
 from mate_cli.tables.table import Cell, Table
 
-_SHARE = 0.5
 _OF_PERSONS = {
     *("insured", "certified", "retired", "vegetarian", "on leave", "full time", "registered", "employed", "married"),
     *("car", "passport", "driving licence", "pet", "contract", "joined", "hired", "started", "start"),
@@ -32,11 +32,7 @@ def with_everyday_columns(tables: Sequence[Table], seed: int) -> Iterator[Table]
 
     Only tables whose rows are told apart get one, and none under a header that they have already.
     """
-    for table in tables:
-        yield table
-        random = Random(f"{seed} everyday column of {table.id}")
-        if random.random() < _SHARE and (wider := _wider(table, random)) is not None:
-            yield wider
+    return with_copies(tables, seed, "everyday column", _wider)
 
 
 def _wider(table: Table, random: Random) -> Table | None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
+from mate_cli.tables.queries.copies import with_copies
 from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.scales import measured
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.words import is_label, is_person
 from mate_cli.tables.table import Cell, Table
 
-_SHARE = 0.5
 # The least and the greatest number that people would believe, in each unit.
 _RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "height": {"m": (1, 900), "cm": (20, 300), "ft": (3, 3000)},
@@ -45,11 +45,7 @@ def with_measures(tables: Sequence[Table], seed: int) -> Iterator[Table]:
 
     Only tables without a measure get a copy, and only columns of plain numbers or years a new name.
     """
-    for table in tables:
-        yield table
-        random = Random(f"{seed} measure of {table.id}")
-        if random.random() < _SHARE and (renamed := _renamed(table, random)) is not None:
-            yield renamed
+    return with_copies(tables, seed, "measure", _renamed)
 
 
 def _renamed(table: Table, random: Random) -> Table | None:

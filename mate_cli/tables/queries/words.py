@@ -69,17 +69,9 @@ _LABEL_HEADS = _words(  # that are no labels before another noun: "division titl
 QUALITIES = (
     *("waterproof", "organic", "vegetarian", "insured", "paid", "accessible", "available", "certified", "refundable"),
     *("active", "electric", "heated", "licensed", "public", "private", "free", "sold out", "full time", "retired"),
-    *(
-        "open on sunday",
-        "open at night",
-        "open in winter",
-        "for sale",
-        "for rent",
-        "on leave",
-        "in stock",
-        "registered",
-    ),
-    *("employed", "married", "protected", "listed", "restored", "cancelled", "approved", "urgent", "remote"),
+    *("open on sunday", "open at night", "open in winter", "for sale", "for rent", "on leave", "in stock"),
+    *("registered", "employed", "married", "protected", "listed", "restored", "cancelled", "approved"),
+    *("urgent", "remote"),
 )
 """Headers of columns of yes and no that say what a row is: it "is for sale"."""
 
