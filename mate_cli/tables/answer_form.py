@@ -34,8 +34,10 @@ _SEVERAL = re.compile(
     r"|\b(?:the|which|what|name) (?:\w+ )?(?:two|three|four|five|\d{1,2}) \w+s\b"
     rf"|\band (?:the )?{_MOST}\b|\(s\)"
 )
+# In "which dish takes the longest" the second word is a verb.
 _KIND = re.compile(
-    r"\b(?:which|what) ((?!(?:is|was|of)\b)\w+(?: (?!(?:of|from|in|on|at|with|that|who|is|was|had|has|the)\b)\w+)*)"
+    r"\b(?:which|what) ((?!(?:is|was|of)\b)\w+"
+    rf"(?: (?!(?:of|from|in|on|at|with|that|who|is|was|had|has|the)\b|\w+s (?:the )?{_MOST}\b)\w+)*)"
 )
 
 

@@ -90,6 +90,8 @@ def test_a_listed_cell_alone_is_the_answer_and_cells_of_two_columns_have_no_sum(
     [
         "Which is the largest club of Holt?",
         "Which club has the most members?",
+        "Which club gets the most members?",
+        "Which football club spends the least?",
         "Who has the highest number of members?",
         "What is Holt's oldest club?",
         "Which of the clubs was founded first?",
@@ -106,6 +108,7 @@ def test_a_superlative_in_the_singular_asks_for_one(question: str) -> None:
     [
         "Which clubs have the most members?",
         "Which football clubs have the most members?",
+        "Which large clubs got the most members?",
         "Which are the largest clubs?",
         "List the oldest clubs",
         "What are the three largest towns?",
