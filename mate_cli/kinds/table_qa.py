@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 
 from mate_cli.config.task import ScheduleConfig, TaskConfig
 from mate_cli.kinds.accuracy import accuracy_record, accuracy_report, grouped_table
+from mate_cli.kinds.asked_form import as_asked
 from mate_cli.kinds.cell_selection import cell_records
 from mate_cli.kinds.kind import AskedRun, HubCard, Judgement, QuestionAnswering, Report, Right, TaskKind
 from mate_cli.metrics.baselines import SEQUENCE_RULES, answer_by_rule, answers_without_reading
@@ -21,8 +22,7 @@ from mate_cli.metrics.sqa import Answers, sequence_scores
 from mate_cli.metrics.wtq import Value, denotes, gold_values, values_of, verdicts
 from mate_cli.models.configuration import MateConfig
 from mate_cli.models.table_qa import MateForTableQuestionAnswering
-from mate_cli.tables.aggregation import NONE, OPERATORS, SUM, TAPAS_OPERATORS
-from mate_cli.tables.answer_form import asks_for_one, asks_for_sum
+from mate_cli.tables.aggregation import NONE, OPERATORS, TAPAS_OPERATORS
 from mate_cli.tables.computed import computed
 from mate_cli.tables.prediction_files import TAGGED, read_tagged, sqa_predictions_text, wtq_predictions_text
 from mate_cli.tables.table import Example, Table
@@ -210,7 +210,7 @@ def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> d
     ``formula`` shows how the answer was computed, None if it is the cells themselves; ``problem`` says why they are,
     where the operator computes. Scores take the prediction as it is, not as the words of the question ask for it.
     """
-    prediction = _as_asked(question, table, prediction)
+    prediction = as_asked(question, table, prediction)
     result = computed(table, prediction.cells, prediction.aggregation)
     return {
         "question": question,
@@ -222,17 +222,6 @@ def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> d
         "operator_probability": round(prediction.aggregation_probability, 6),
         "cells": cell_records(table, prediction.cells, prediction.probabilities),
     }
-
-
-def _as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
-    """Return a prediction as a sum, or with its surest cell alone, where the words of the question ask for that."""
-    cells, sure = prediction.cells, prediction.probabilities
-    if asks_for_sum(question, table, cells, prediction.aggregation):
-        return replace(prediction, aggregation=SUM.name)
-    if prediction.aggregation != NONE.name or len(cells) < 2 or not asks_for_one(question, table, cells):
-        return prediction
-    surest = max(range(len(cells)), key=sure.__getitem__)
-    return replace(prediction, cells=(cells[surest],), probabilities=(sure[surest],))
 
 
 def _confidence(prediction: TableAnswer) -> Confidence:

@@ -1,8 +1,9 @@
-"""Tell from the words of a question which form its answer has: the sum of a column that it names, or one cell.
+"""Tell from the words of a question which form its answer has: the rows that it names, a sum of a column, or one cell.
 
 Models learn from benchmarks, where "how many" nearly always counts rows; but "how many pupils are there in Lund?" asks
 for the sum of a column "pupils", and "how much was spent in 2023?" for that of a column "spent". Where they choose two
-cells for "the tallest plant", one of them is wrong, unless both are as tall.
+cells for "the tallest plant", one of them is wrong, unless both are as tall; and where they choose all people in Graz
+for "which engineer works in Graz?", those of other professions are.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 from mate_cli.tables.aggregation import COUNT, NONE
 from mate_cli.tables.columns import column_values
+from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.queries.words import is_label
@@ -39,6 +41,16 @@ _KIND = re.compile(
     r"\b(?:which|what) ((?!(?:is|was|of)\b)\w+"
     rf"(?: (?!(?:of|from|in|on|at|with|that|who|is|was|had|has|the)\b|\w+s (?:the )?{_MOST}\b)\w+)*)"
 )
+
+
+def with_all_names(question: str, table: Table, cells: Sequence[Coordinate]) -> list[int]:
+    """Return the places of the chosen cells whose rows have all the names that a question joins, as in "which engineer
+    works in Graz?": of people in Graz the engineers. All places, if no chosen cell does, there is one name, or the
+    question looks past the named rows ("before", "other than").
+    """
+    named = named_rows(question, table)
+    kept = [place for place, (row, _) in enumerate(cells) if row in named.rows]
+    return kept if kept and named.suffice and named.most > 1 else [*range(len(cells))]
 
 
 def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:

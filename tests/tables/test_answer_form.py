@@ -1,4 +1,4 @@
-"""The form of an answer that the words of a question ask for: a sum, or one cell of those that a model chose."""
+"""The form of an answer that the words of a question ask for: rows with all its names, a sum, or one cell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mate_cli.kinds.registry import kind_named
-from mate_cli.tables.answer_form import asks_for_one, asks_for_sum
+from mate_cli.tables.answer_form import asks_for_one, asks_for_sum, with_all_names
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tasks.table_qa import TableAnswer
 
@@ -123,6 +123,30 @@ def test_plurals_ties_and_other_questions_may_have_several_answers(question: str
     assert not asks_for_one(question, CLUBS, cells("club", 0, 2))
 
 
+PEOPLE = table(
+    "name,role,town,age",
+    "Finn Baker,designer,Graz,31",
+    "Lea Conti,engineer,Graz,45",
+    "Raul Ortiz,writer,Graz,28",
+    "Ada Voss,engineer,Bonn,52",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("Which engineer works in Graz?", [1]),
+        ("Which engineer, aged 45, works in Graz?", [1]),
+        ("Who works in Graz?", [0, 1, 2]),  # one name
+        ("Which doctor works in Graz?", [0, 1, 2]),
+        ("Which engineer is other than Graz?", [0, 1, 2]),  # looks past the named rows
+        ("Does Ada Voss, 52, work in Graz?", [0, 1, 2]),  # has more names in a row that was not chosen
+    ],
+)
+def test_chosen_rows_have_all_the_names_that_a_question_joins(question: str, kept: list[int]) -> None:
+    assert with_all_names(question, PEOPLE, [(row, 0) for row in range(3)]) == kept
+
+
 def record(question: str, column: str, operator: str, *rows: int) -> dict[str, Any]:
     answering = kind_named("table_qa").answering
     assert answering is not None
@@ -136,5 +160,9 @@ def test_the_record_of_an_answer_has_the_form_that_was_asked_for() -> None:
     assert summed["formula"] == "SUM(members of rows 0, 2) = 130"
     one = record("Which club of Holt has the most members?", "club", "NONE", 0, 2)
     assert (one["answer"], [cell["row"] for cell in one["cells"]]) == (["Wolves"], [2])  # the more probable
+    joined = record("How many clubs of Holt have 5 cards?", "club", "COUNT", 0, 2)
+    assert joined["answer"] == ["2"]  # "5" alone is too short for a name
+    joined = record("How many clubs of Holt were founded in 1974?", "club", "COUNT", 0, 2)
+    assert (joined["answer"], [cell["row"] for cell in joined["cells"]]) == (["1"], [2])
     several = record("Which clubs are in Holt?", "club", "NONE", 0, 2)
     assert several["answer"] == ["Comets", "Wolves"]

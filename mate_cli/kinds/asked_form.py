@@ -1,0 +1,29 @@
+"""Give the answer of a model of questions the form that the question asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mate_cli.tables.aggregation import NONE, SUM
+from mate_cli.tables.answer_form import asks_for_one, asks_for_sum, with_all_names
+from mate_cli.tables.table import Table
+from mate_cli.tasks.table_qa import TableAnswer
+
+
+def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
+    """Return a prediction with the rows that have all names of the question, with the sum as its operator, or with its
+    surest cell alone, each where the words of the question ask for that.
+    """
+    prediction = _of_cells(prediction, with_all_names(question, table, prediction.cells))
+    cells, sure = prediction.cells, prediction.probabilities
+    if asks_for_sum(question, table, cells, prediction.aggregation):
+        return replace(prediction, aggregation=SUM.name)
+    if prediction.aggregation != NONE.name or len(cells) < 2 or not asks_for_one(question, table, cells):
+        return prediction
+    return _of_cells(prediction, [max(range(len(cells)), key=sure.__getitem__)])
+
+
+def _of_cells(prediction: TableAnswer, places: Sequence[int]) -> TableAnswer:
+    cells, sure = prediction.cells, prediction.probabilities
+    return replace(prediction, cells=tuple(cells[i] for i in places), probabilities=tuple(sure[i] for i in places))
