@@ -107,7 +107,7 @@ def test_answers_are_those_of_the_cpu(task, data, tmp_path, cache):
     assert on_processor.keys() == on_xla.keys()
     assert len(set(on_processor.values())) > 3, "a model that has learned nothing says nothing"
     same = sum(on_processor[name] == on_xla[name] for name in on_processor)
-    assert same >= 0.99 * len(on_processor) > 20
+    assert same >= 0.99 * len(on_processor) > 10
 
 
 def evaluated(folder, task, words, hardware, cache):
