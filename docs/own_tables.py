@@ -8,8 +8,9 @@ model was asked them; they are asked with the threshold of the calibration. Thos
 dates after 2016, times, millions and losses, came after the code that reads these, before any model was asked them;
 the difference of two fundings then showed that answers in millions were not multiplied out, which is mended. Those of
 amounts.csv, "how many" of a column and how many rows, came before the code that adds up what "how many" names, after
-sums of questions.csv had shown the want of it. Those of mixed.csv came after that, and before made questions were about
-columns of yes and no and of days.
+sums of questions.csv had shown the want of it; two of its questions showed the want of the rule that joins names.
+Those of mixed.csv came after the first of these rules, and before made questions were about columns of yes and no and
+of days.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score

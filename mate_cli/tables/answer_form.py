@@ -19,7 +19,7 @@ from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.table_index import words
-from mate_cli.tables.text import normalize_for_match
+from mate_cli.tables.text import format_text, normalize_for_match, without_accents
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
@@ -45,12 +45,18 @@ _KIND = re.compile(
 
 def with_all_names(question: str, table: Table, cells: Sequence[Coordinate]) -> list[int]:
     """Return the places of the chosen cells whose rows have all the names that a question joins, as in "which engineer
-    works in Graz?": of people in Graz the engineers. All places, if no chosen cell does, there is one name, or the
+    works in Graz?": of people in Graz the engineers. Of these, where names stand behind headers ("from Kassel to
+    Erfurt"), those with the most names in the columns of these headers. All places, if none is such a cell or the
     question looks past the named rows ("before", "other than").
     """
-    named = named_rows(question, table)
-    kept = [place for place, (row, _) in enumerate(cells) if row in named.rows]
-    return kept if kept and named.suffice and named.most > 1 else [*range(len(cells))]
+    named, places = named_rows(question, table), [*range(len(cells))]
+    if not named.suffice:
+        return places
+    if named.most > 1:
+        places = [place for place in places if cells[place][0] in named.rows] or places
+    behind = {row: _behind_headers(question, table, row) for row, _ in cells}
+    most = max((behind[cells[place][0]] for place in places), default=0)
+    return [place for place in places if behind[cells[place][0]] == most]
 
 
 def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
@@ -87,6 +93,19 @@ def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bo
     named = [place for place, header in enumerate(table.header) if said & {*words(header.text)}]
     differ = [place for place in named if ranks[:, place].max() > 1]
     return not any(ranks[cells[0][0], place] and len({ranks[row, place] for row, _ in cells}) == 1 for place in differ)
+
+
+def _behind_headers(question: str, table: Table, row: int) -> int:
+    """Return how many cells of a row stand in a question right behind the text of their header."""
+    asked = f" {_plain(question)} "
+    pairs = (
+        (_plain(header.text), _plain(cell.text)) for header, cell in zip(table.header, table.rows[row], strict=True)
+    )
+    return sum(f" {header} {text} " in asked for header, text in pairs if header and text)
+
+
+def _plain(text: str) -> str:
+    return format_text(without_accents(text))
 
 
 def _counts(text: str, header: str) -> bool:

@@ -147,6 +147,23 @@ def test_chosen_rows_have_all_the_names_that_a_question_joins(question: str, kep
     assert with_all_names(question, PEOPLE, [(row, 0) for row in range(3)]) == kept
 
 
+TRAINS = table("train,from,to", "RE 12,Kassel,Erfurt", "IC 4,Kassel,Leipzig", "RB 19,Erfurt,Kassel")
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("Which train goes from Kassel to Erfurt?", [0]),
+        ("Which train goes to Kassel from Erfurt?", [2]),
+        ("Which trains come from Kassel?", [0, 1]),
+        ("Which trains of Kassel are there?", [0, 1, 2]),
+        ("Which trains from Kassel go to other than Erfurt?", [0, 1, 2]),
+    ],
+)
+def test_a_name_behind_a_header_stands_in_its_column(question: str, kept: list[int]) -> None:
+    assert with_all_names(question, TRAINS, [(row, 0) for row in range(3)]) == kept
+
+
 def record(question: str, column: str, operator: str, *rows: int) -> dict[str, Any]:
     answering = kind_named("table_qa").answering
     assert answering is not None
