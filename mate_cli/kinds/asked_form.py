@@ -15,7 +15,8 @@ def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswe
     """Return a prediction with the rows that have all names of the question, with the sum as its operator, or with its
     surest cell alone, each where the words of the question ask for that.
     """
-    prediction = _of_cells(prediction, with_all_names(question, table, prediction.cells))
+    named = with_all_names(question, table, prediction.cells, prediction.aggregation)
+    prediction = _of_cells(prediction, named)
     cells, sure = prediction.cells, prediction.probabilities
     if asks_for_sum(question, table, cells, prediction.aggregation):
         return replace(prediction, aggregation=SUM.name)

@@ -43,16 +43,20 @@ _KIND = re.compile(
 )
 
 
-def with_all_names(question: str, table: Table, cells: Sequence[Coordinate]) -> list[int]:
-    """Return the places of the chosen cells whose rows have all the names that a question joins, as in "which engineer
-    works in Graz?": of people in Graz the engineers. Of these, where names stand behind headers ("from Kassel to
-    Erfurt"), those with the most names in the columns of these headers. All places, if none is such a cell or the
-    question looks past the named rows ("before", "other than").
+def with_all_names(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[int]:
+    """Return the places of the chosen cells whose rows have the names of a question, all if it joins several, as in
+    "which engineer works in Graz?": of people in Graz the engineers. Of these, where names stand behind headers
+    ("from Kassel to Erfurt"), those with the most names in the columns of these headers. All places, if none is such a
+    cell, the question looks past the named rows ("before", "other than"), or cells are counted and there is one name:
+    rows that are counted often have it as a part of a cell.
+
+    Args:
+        aggregation: name of the operator that the model chose.
     """
     named, places = named_rows(question, table), [*range(len(cells))]
     if not named.suffice:
         return places
-    if named.most > 1:
+    if named.most > 1 or aggregation != COUNT.name:
         places = [place for place in places if cells[place][0] in named.rows] or places
     behind = {row: _behind_headers(question, table, row) for row, _ in cells}
     most = max((behind[cells[place][0]] for place in places), default=0)

@@ -144,7 +144,13 @@ PEOPLE = table(
     ],
 )
 def test_chosen_rows_have_all_the_names_that_a_question_joins(question: str, kept: list[int]) -> None:
-    assert with_all_names(question, PEOPLE, [(row, 0) for row in range(3)]) == kept
+    assert with_all_names(question, PEOPLE, [(row, 0) for row in range(3)], "NONE") == kept
+
+
+def test_counted_rows_may_have_a_single_name_in_a_part_of_a_cell() -> None:
+    question, everyone = "Who works in Bonn?", [(row, 0) for row in range(4)]
+    assert [with_all_names(question, PEOPLE, everyone, operator) for operator in ("SUM", "NONE")] == [[3], [3]]
+    assert with_all_names(question, PEOPLE, everyone, "COUNT") == [0, 1, 2, 3]
 
 
 TRAINS = table("train,from,to", "RE 12,Kassel,Erfurt", "IC 4,Kassel,Leipzig", "RB 19,Erfurt,Kassel")
@@ -161,7 +167,7 @@ TRAINS = table("train,from,to", "RE 12,Kassel,Erfurt", "IC 4,Kassel,Leipzig", "R
     ],
 )
 def test_a_name_behind_a_header_stands_in_its_column(question: str, kept: list[int]) -> None:
-    assert with_all_names(question, TRAINS, [(row, 0) for row in range(3)]) == kept
+    assert with_all_names(question, TRAINS, [(row, 0) for row in range(3)], "COUNT") == kept
 
 
 def record(question: str, column: str, operator: str, *rows: int) -> dict[str, Any]:
