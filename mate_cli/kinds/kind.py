@@ -39,6 +39,11 @@ class AskedRun(Protocol):
     @property
     def data_dir(self) -> Path: ...
 
+    @property
+    def rows(self) -> str:
+        """Which rows of large tables are read (``config.inference.ROWS``); chosen ones as ``mate predict`` does."""
+        ...
+
     def predict(self) -> dict[str, Any]:
         """Return the predictions by example id; examples that do not fit have none."""
         ...

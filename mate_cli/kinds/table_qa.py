@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table as RichTable
 
+from mate_cli.config.inference import CHOSEN_ROWS
 from mate_cli.config.task import ScheduleConfig, TaskConfig
 from mate_cli.kinds.accuracy import accuracy_record, accuracy_report, grouped_table
 from mate_cli.kinds.asked_form import as_asked
@@ -97,11 +98,15 @@ class DenotationEvaluation:
 def evaluate(run: AskedRun) -> SequenceEvaluation | DenotationEvaluation:
     """Score by denotation, or by cells if the questions are SQA's conversations.
 
-    Gold values come from the release's tagged files if the data folder has them.
+    Gold values come from the release's tagged files if the data folder has them. With chosen rows denotations are of
+    answers as ``mate predict`` gives them, in the form that was asked for.
     """
     examples, predictions = run.examples, run.predict()
     if any(map(_answers_in_cells, examples)):
         return SequenceEvaluation(examples, run.converse(), gold_history=predictions)
+    if run.rows == CHOSEN_ROWS:
+        given = [(example, predictions[example.id]) for example in examples if example.id in predictions]
+        predictions = {asked.id: as_asked(asked.question, asked.table, answer) for asked, answer in given}
     return DenotationEvaluation(examples, predictions, gold_values(examples, read_tagged(run.data_dir / TAGGED)))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from mate_cli.config.inference import ALL_ROWS, CHOSEN_ROWS
 from mate_cli.kinds.entailment import EntailmentEvaluation
 from mate_cli.kinds.table_qa import DenotationEvaluation, SequenceEvaluation, evaluate
 from mate_cli.tables.table import Cell, Example, Table
@@ -28,6 +29,7 @@ class Asked:
     examples: tuple[Example, ...]
     predictions: dict[str, TableAnswer]
     data_dir: Path
+    rows: str = ALL_ROWS
 
     def predict(self):
         return self.predictions
@@ -115,6 +117,16 @@ def test_denotations_by_where_the_answer_is(tmp_path):
     assert report.record["lead"]["accuracy"]["over"] == "number of rows"
     assert "accuracy 50.0 (95% interval" in report.summary
     assert "number of rows" in shown(report)
+
+
+def test_with_chosen_rows_answers_have_the_form_that_was_asked_for(tmp_path):
+    """As ``mate predict`` gives them: the sum of the points, where the model counts them."""
+    examples = (Example("q", "How many points do all teams have?", TABLE, ("100",), value=100.0),)
+    predictions = {"q": answer("q", [(row, 1) for row in range(4)], "COUNT")}
+    right = [
+        evaluate(Asked(examples, predictions, tmp_path, rows)).record()["model"] for rows in (ALL_ROWS, CHOSEN_ROWS)
+    ]
+    assert [model["accuracy"]["mean"] for model in right] == [0, 1]
 
 
 def test_statements_and_the_same_verdict_on_all():
