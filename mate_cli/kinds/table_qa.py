@@ -213,7 +213,7 @@ def _answer(question: str, table: Table, prediction: TableAnswer, top: int) -> d
     """Return the chosen cells, the operator and its result as texts; ``answer`` is empty if no cell is chosen.
 
     ``formula`` shows how the answer was computed, None if it is the cells themselves; ``problem`` says why they are,
-    where the operator computes. Scores take the prediction as it is, not as the words of the question ask for it.
+    where the operator computes. Scores take the prediction as it is, but for those of chosen rows (``evaluate``).
     """
     prediction = as_asked(question, table, prediction)
     result = computed(table, prediction.cells, prediction.aggregation)

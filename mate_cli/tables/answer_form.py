@@ -9,7 +9,7 @@ for "which engineer works in Graz?", those of other professions are.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mate_cli.tables.aggregation import COUNT, NONE
 from mate_cli.tables.columns import column_values
@@ -19,7 +19,7 @@ from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.table_index import words
-from mate_cli.tables.text import format_text, normalize_for_match, without_accents
+from mate_cli.tables.text import format_names, normalize_for_match
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
@@ -53,13 +53,13 @@ def with_all_names(question: str, table: Table, cells: Sequence[Coordinate], agg
     Args:
         aggregation: name of the operator that the model chose.
     """
-    named, places = named_rows(question, table), [*range(len(cells))]
-    if not named.suffice:
+    places = [*range(len(cells))]
+    if len(cells) < 2 or not (named := named_rows(question, table)).suffice:
         return places
     if named.most > 1 or aggregation != COUNT.name:
         places = [place for place in places if cells[place][0] in named.rows] or places
-    behind = {row: _behind_headers(question, table, row) for row, _ in cells}
-    most = max((behind[cells[place][0]] for place in places), default=0)
+    behind = _behind_headers(question, table, {cells[place][0] for place in places})
+    most = max(behind.values())
     return [place for place in places if behind[cells[place][0]] == most]
 
 
@@ -99,17 +99,15 @@ def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bo
     return not any(ranks[cells[0][0], place] and len({ranks[row, place] for row, _ in cells}) == 1 for place in differ)
 
 
-def _behind_headers(question: str, table: Table, row: int) -> int:
-    """Return how many cells of a row stand in a question right behind the text of their header."""
-    asked = f" {_plain(question)} "
-    pairs = (
-        (_plain(header.text), _plain(cell.text)) for header, cell in zip(table.header, table.rows[row], strict=True)
-    )
-    return sum(f" {header} {text} " in asked for header, text in pairs if header and text)
-
-
-def _plain(text: str) -> str:
-    return format_text(without_accents(text))
+def _behind_headers(question: str, table: Table, rows: Iterable[int]) -> dict[int, int]:
+    """Return how many cells of each row stand in a question right behind the text of their header."""
+    asked = f" {format_names(question)} "
+    headers = ((column, format_names(cell.text)) for column, cell in enumerate(table.header))
+    named = [(column, header) for column, header in headers if f" {header} " in asked]
+    return {
+        row: sum(f" {header} {format_names(table.rows[row][column].text)} " in asked for column, header in named)
+        for row in rows
+    }
 
 
 def _counts(text: str, header: str) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mate_cli.tables.spelling import Spelling, is_misspelt
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import FUNCTION_WORDS
-from mate_cli.tables.text import EMPTY, format_text, without_accents
+from mate_cli.tables.text import EMPTY, format_names
 
 _SHORTEST = 2
 """A single character, like "A" or "3", is hardly ever the name of a row."""
@@ -71,7 +71,7 @@ def named_rows(question: str, table: Table) -> NamedRows:
     and words that any question may have name no row. Words that the table lacks are read as those of its names that
     they are most like ("Alder" as Adler) where the rows found so far do not suffice or stay among those named.
     """
-    words = _plain(question).split()
+    words = format_names(question).split()
     texts = _texts(table)
     spans = {*_together(words, texts.all), *_scattered(words, texts.of_several_words)}
     found = _rows(words, texts, spans)
@@ -125,7 +125,7 @@ class _Texts(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _texts(table: Table) -> _Texts:
-    header = [_plain(cell.text) for cell in table.header]
+    header = [format_names(cell.text) for cell in table.header]
     no_names = {EMPTY, *_NO_NAMES, *header}
     heads = [[word for word in text.split() if word not in _NO_NAMES] for text in header]
     of_rows = [
@@ -144,13 +144,9 @@ def _texts(table: Table) -> _Texts:
 
 def _names(cell: str, head: Sequence[str]) -> Iterator[str]:
     """Yield the text of a cell and, if it is a code, its number with each word of the header."""
-    yield _plain(cell)
+    yield format_names(cell)
     if code := _CODE.fullmatch(cell.strip()):
         yield from (f"{word} {code[1]}" for word in head)
-
-
-def _plain(text: str) -> str:
-    return format_text(without_accents(text))
 
 
 def _together(words: Sequence[str], texts: frozenset[str]) -> Iterator[_Span]:

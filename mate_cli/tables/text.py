@@ -36,6 +36,11 @@ def format_text(text: str) -> str:
     return EMPTY if is_empty(text) else _NO_WORD.sub(" ", text.lower()).strip()
 
 
+def format_names(text: str) -> str:
+    """Return ``format_text`` without accents: names are compared in this form."""
+    return format_text(without_accents(text))
+
+
 def normalize_for_match(text: str) -> str:
     """Lower the case and collapse white space; values are searched in this form."""
     return " ".join(text.lower().split())

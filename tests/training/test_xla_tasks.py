@@ -107,14 +107,15 @@ def test_answers_are_those_of_the_cpu(task, data, tmp_path, cache):
     assert on_processor.keys() == on_xla.keys()
     assert len(set(on_processor.values())) > 3, "a model that has learned nothing says nothing"
     same = sum(on_processor[name] == on_xla[name] for name in on_processor)
-    assert same >= 0.99 * len(on_processor) > 10
+    assert same >= 0.99 * len(on_processor) > 20
 
 
 def evaluated(folder, task, words, hardware, cache):
-    """The best cell, the chosen cells, or the text that answers each question of dev."""
+    """The best cell, the chosen cells, or the text that answers each question of dev; of train for SQA, with more."""
     config = composed(f"hardware={hardware}", "hardware.precision='32'", *SMALL, f"task={task}", *words)
     config.paths = PathsConfig(cache=str(cache))
-    run = EvaluatedRun(folder, config, config.hardware, "dev", config.data_dir, False, SILENT)
+    split = "train" if task == "sqa" else "dev"
+    run = EvaluatedRun(folder, config, config.hardware, split, config.data_dir, False, SILENT)
     answers = run.converse() if task == "sqa" else run.predict()
     answer_of = {"sample": lambda own: own.cells[0], "sample_reader": attrgetter("text"), "sqa": attrgetter("cells")}
     return {name: answer_of[task](own) for name, own in answers.items()}
