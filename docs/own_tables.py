@@ -10,7 +10,8 @@ the difference of two fundings then showed that answers in millions were not mul
 amounts.csv, "how many" of a column and how many rows, came before the code that adds up what "how many" names, after
 sums of questions.csv had shown the want of it; two of its questions showed the want of the rule that joins names.
 Those of mixed.csv came after the first of these rules, and before made questions were about columns of yes and no and
-of days.
+of days. Those of lookups.csv, one condition each, came after weights 0.8.0 and were asked them before any change; the
+verbs of made questions ("who operates") came after.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
@@ -41,6 +42,7 @@ ASKED = (
     ("everyday.csv", "questions about everyday numbers", "everyday dates, times and amounts"),
     ("amounts.csv", "questions about sums and counts", "sums and counts"),
     ("mixed.csv", "questions of all kinds", "all kinds"),
+    ("lookups.csv", "look-ups", "look-ups as users write them"),
 )
 """File of questions with answers, what it has in the page, and in the line of a run."""
 

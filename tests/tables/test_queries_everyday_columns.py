@@ -1,18 +1,20 @@
-"""Columns of yes and no, and of days, which tables of Wikipedia seldom have, and the questions about them."""
+"""Columns that tables of Wikipedia seldom have (yes and no, days, people, codes), and questions about them."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import date
 from itertools import islice
 from typing import Any
 
 import pytest
 
+from mate_cli.tables.queries.deeds import OF_PERSONS, OF_THINGS
 from mate_cli.tables.queries.everyday_columns import with_everyday_columns
 from mate_cli.tables.queries.generate import records
 from mate_cli.tables.queries.scales import BEGINNINGS
-from mate_cli.tables.queries.sheet import ColumnType, Sheet
+from mate_cli.tables.queries.sheet import CODES, ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_flag
 from mate_cli.tables.table import Table
 from tests.tables.made_tables import made_table
@@ -43,20 +45,39 @@ def test_some_tables_get_a_copy_with_one_column_more() -> None:
         assert table.header[place].text.lower() == name
 
 
-def test_the_column_has_yes_and_no_or_days_that_training_reads() -> None:
-    kinds = set()
+def kind_of(column: TypedColumn) -> str:
+    """Name what an added column has, and check its cells."""
+    name = column.name.lower()
+    if name in BEGINNINGS:  # days that training reads
+        assert column.kind is ColumnType.DATE
+        assert all(1980 <= date.fromisoformat(str(key)).year < 2016 for key in column.keys)
+        return "days"
+    if name in OF_THINGS + OF_PERSONS:
+        assert column.kind is ColumnType.TEXT
+        assert all(re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", text) for text in column.texts)
+        return "people"
+    if name in CODES:
+        assert column.distinct == 1
+        assert [*column.texts] == sorted(column.texts, key=lambda text: int(re.sub(r"\D", "", text)))
+        return "codes"
+    assert name in QUALITIES + POSSESSIONS
+    assert is_flag(column)
+    assert None not in column.keys
+    return "flags"
+
+
+def test_the_column_has_cells_of_one_kind_and_is_not_what_tells_rows_apart() -> None:
+    found = Counter()
     for table in WIDER:
-        column = next(column for column in Sheet(table).columns if column.place == added(table))
-        name = column.name.lower()
-        if name in BEGINNINGS:
-            assert column.kind is ColumnType.DATE
-            assert all(1980 <= date.fromisoformat(str(key)).year < 2016 for key in column.keys)
-        else:
-            assert name in QUALITIES + POSSESSIONS
-            assert is_flag(column)
-            assert None not in column.keys
-        kinds.add(name in BEGINNINGS)
-    assert kinds == {True, False}
+        sheet = Sheet(table)
+        column = next(column for column in sheet.columns if column.place == added(table))
+        found[kind_of(column)] += 1
+        before = Sheet(ORIGINAL[table.id.partition("+")[0]]).subject
+        assert before is not None
+        assert sheet.subject is not None
+        assert sheet.subject.name == before.name
+    assert {*found} == {"flags", "days", "people", "codes"}
+    assert min(found.values()) > 4
 
 
 def test_people_are_no_buildings() -> None:
@@ -129,3 +150,44 @@ def test_yes_and_no_are_not_asked_for_otherwise() -> None:
         assert not re.search(r"\b(yes|no(?! pool| more))\b", record["question"])
         if record["kind"] in ("most frequent", "count of values", "same as", "select", "follow-up: beside"):
             assert not re.match(r'SELECT (COUNT\()?"(pool|open in winter)"', record["sql"]), record["question"]
+
+
+TREES = table_of(
+    "tag|tree|street|planted|owner|director|price",
+    "K-101|hornbeam|mill lane|1988|ada falk|jon ito|120",
+    "K-104|ginkgo|abbey square|2006|mo weber|jon ito|75",
+    "K-109|plane|school hill|1902|ada falk|tess marsh|240",
+    "K-115|rowan|canal walk|2015|uma sato|per novak|45",
+    "K-118|silver lime|high street|1967|mo weber|per novak|95",
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sql"),
+    [
+        (r"^who owns (a |the )?(hornbeam|ginkgo|plane|rowan|(silver )?lime)", r'SELECT "owner" FROM t WHERE "tree" = '),
+        (r"^who directed ", r'SELECT "director" FROM t WHERE "tree" = '),
+        (r"^which trees? .*owned by (ada falk|mo weber|uma sato)", r'SELECT "tree" FROM t WHERE .*"owner" = '),
+        (r"^where is ", r'SELECT "street" FROM t WHERE "tree" = '),
+        (r"^(how much does|what does) \w+( \w+)? cost", r'SELECT "price" FROM t WHERE "tree" = '),
+    ],
+)
+def test_verbs_name_columns(pattern: str, sql: str) -> None:
+    said = [r for r in islice(records([TREES], 0, 0.2), 3000) if re.search(pattern, r["question"])]
+    assert said
+    assert [r["question"] for r in said if not re.match(sql, r["sql"])] == []
+
+
+def test_no_verb_names_one_of_two_columns() -> None:
+    films = table_of("film|writer|author", "a ray|bo x|cy y", "dusk|di z|ed q", "east|fay w|gus v", "fire|hal u|ida t")
+    asked = [record["question"] for record in islice(records([films], 0, 0.2), 1500)]
+    assert not [question for question in asked if re.search("who wrote|written by", question)]
+
+
+def test_codes_are_not_what_tells_rows_apart() -> None:
+    subject = Sheet(TREES).subject
+    assert subject is not None
+    assert subject.name == "tree"
+    alone = Sheet(table_of("id|goals", "K-1|3", "K-2|4", "K-5|9")).subject
+    assert alone is not None
+    assert alone.name == "id"

@@ -61,6 +61,8 @@ BEGINNINGS = {name: f"was {name}" for name in _STARTED} | {
 }
 """Header -> the verb for what happened at the time of a column, each once to a row."""
 
+_BASES = {"started": "start", "joined": "join", "arrived": "arrive", "left": "leave"}
+_PRICES = ("price", "cost", "fee")
 _SUMS = (
     *("cost", "price", "salary", "budget", "revenue", "income", "spending", "spent"),
     *("length", "distance", "area", "weight", "duration"),
@@ -100,6 +102,18 @@ def event(column: TypedColumn) -> str | None:
 def began(column: TypedColumn) -> str | None:
     """Return the verb for what happened at the time of a column: "was opened", "joined"."""
     return BEGINNINGS.get(head(column)) if is_time(column) else None
+
+
+def when(column: TypedColumn, thing: str) -> str | None:
+    """Return what follows "when" in a question for the time of a thing: "was the church built", "did she start"."""
+    if (verb := began(column)) is None:
+        return None
+    base = _BASES.get(verb)
+    return f"did {thing} {base}" if base else f"was {thing} {verb.removeprefix('was ')}"
+
+
+def is_price(column: TypedColumn) -> bool:
+    return column.kind is ColumnType.NUMBER and head(column) in _PRICES
 
 
 def adds_up_in_words(column: TypedColumn) -> bool:

@@ -32,6 +32,9 @@ _APART = re.compile(r"\s+(?=,)|(?<=\d)\s+(?=-\s*\d)|(?<=\d-)\s+(?=\d)|(?<=\d -)\
 _TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-? ?)?totals? ?[:.]?(?: ?[(\[].*)?", re.IGNORECASE)
 _SUMMARY = re.compile(r"\w+ totals?|averages?|sum|overall|career|mean|median|all", re.IGNORECASE)
 _YEARS = range(1000, 2101)
+CODES = ("id", "code", "ref", "tag", "key", "no.", "number")
+"""Headers of codes, in lower case."""
+
 _OF_PERSONS = {
     "nationality",
     "born",
@@ -147,7 +150,7 @@ class Sheet:
     Attributes:
         columns: columns with a name that no other column has, at most 40 characters.
         subject: the column that tells rows apart: the first of texts, otherwise the first, in which most values are
-            distinct; None if there is none.
+            distinct, codes after names; None if there is none.
     """
 
     def __init__(self, table: Table) -> None:
@@ -166,7 +169,7 @@ class Sheet:
             if counts[normalize_for_match(name)] == 1 and not is_empty(name) and len(name) <= _MAX_NAME
         )
         distinct = [column for column in self.columns if column.distinct >= _MIN_DISTINCT]
-        texts_first = sorted(distinct, key=lambda column: column.kind is not ColumnType.TEXT)
+        texts_first = sorted(distinct, key=lambda column: (column.kind is not ColumnType.TEXT, _is_code(column)))
         self.subject = next(iter(texts_first), None)
 
     @property
@@ -190,6 +193,11 @@ class Sheet:
             for column, cell in enumerate(row):
                 places.setdefault(normalize_for_match(cell.text), set()).add(column)
         return places
+
+
+def _is_code(column: TypedColumn) -> bool:
+    """Return whether a column has codes of things, which people seldom call them by."""
+    return column.name.lower() in CODES and all(any(map(str.isdecimal, text)) for text in column.texts)
 
 
 def _column(place: int, name: str, texts: Sequence[str]) -> TypedColumn:

@@ -49,9 +49,10 @@ _PEOPLE = _words(
     "player driver rider athlete coach director artist actor actress candidate author writer swimmer skater manager "
     "champion gymnast pilot president mayor composer singer cyclist golfer competitor contestant governor senator "
     "member incumbent winner wrestler fencer rower judge captain minister bishop king queen owner astronaut skipper "
-    "jockey trainer presenter host producer goalkeeper quarterback runner-up swimmer shooter jumper representative"
+    "jockey trainer presenter host producer goalkeeper quarterback runner-up swimmer shooter jumper representative "
+    "mechanic teacher lecturer inspector designer editor organizer architect founder librarian"
 )
-_LOCATIONS = _words("location venue stadium ground site arena city town headquarters")
+_LOCATIONS = _words("location venue stadium ground site arena city town headquarters address street building")
 _AREAS = _words("country nation state county region province district continent city town")
 _ORIGINS = _words("country nation nationality")
 _COUNTED = _words("gold silver bronze played won lost drawn")
@@ -63,8 +64,8 @@ _LABELS = _words(
 )
 _LABEL_HEADS = _words(  # that are no labels before another noun: "division titles"
     "draw start finish issue edition roll car jersey shirt channel decile division tier class track order peak chart "
-    "ranking volume chapter zip ref sno rnd rd lvl level choice entered exited eliminated finished premiere finale "
-    "series reign district ward day date opponents standings placings code type model"
+    "ranking volume chapter zip ref tag key sno rnd rd lvl level choice entered exited eliminated finished premiere "
+    "finale series reign district ward day date opponents standings placings code type model"
 ) | frozenset(MONTH_NUMBERS)
 QUALITIES = (
     *("waterproof", "organic", "vegetarian", "insured", "paid", "accessible", "available", "certified", "refundable"),
