@@ -27,19 +27,29 @@ from mate_cli.tables.queries.words import (
     is_money,
     is_origin,
     is_person,
+    is_place,
     is_quality,
     is_time,
     is_who,
 )
 
 _MAX_LISTED = 12
+_NAMED_BY_VERB = 0.5
 
 
 def look_up(draw: Draw) -> Question:
     """Ask for a column of one row, named by its subject."""
     _, where, value = draw.row(draw.subject)
-    column = draw.column(draw.subject)
+    named = [column for column in draw.sheet.columns if column is not draw.subject and _has_verb(column)]
+    column = draw.choice(named) if named and draw.happens(_NAMED_BY_VERB) else draw.column(draw.subject)
     return draw.asked(LOOK_UP, attribute_words(draw, column, value), SqlQuery(column, where))
+
+
+def _has_verb(column: TypedColumn) -> bool:
+    """Return whether people ask for a column by a verb rather than by its name: "where is", "who owns"."""
+    if is_time(column):
+        return began(column) is not None
+    return deed(column) is not None or is_place(column) or is_price(column)
 
 
 def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
