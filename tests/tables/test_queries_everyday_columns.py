@@ -178,6 +178,13 @@ def test_verbs_name_columns(pattern: str, sql: str) -> None:
     assert [r["question"] for r in said if not re.match(sql, r["sql"])] == []
 
 
+def test_half_of_the_look_ups_prefer_columns_that_a_verb_asks_for() -> None:
+    asked = [r["sql"].split()[1] for r in islice(records([TREES], 0, 0.0), 3000) if r["kind"] == "look-up"]
+    counts = Counter(asked)
+    assert {*counts} == {'"tag"', '"street"', '"planted"', '"owner"', '"director"', '"price"'}
+    assert counts['"owner"'] > 1.5 * counts['"tag"']
+
+
 def test_no_verb_names_one_of_two_columns() -> None:
     films = table_of("film|writer|author", "a ray|bo x|cy y", "dusk|di z|ed q", "east|fay w|gus v", "fire|hal u|ida t")
     asked = [record["question"] for record in islice(records([films], 0, 0.2), 1500)]
