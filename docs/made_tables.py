@@ -11,44 +11,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-FIRST = [
-    "Ann",
-    "Bob",
-    "Cid",
-    "Dora",
-    "Eve",
-    "Fay",
-    "Gil",
-    "Hans",
-    "Ida",
-    "Jan",
-    "Kim",
-    "Lea",
-    "Max",
-    "Nora",
-    "Olaf",
-    "Pia",
-]
-LAST = [
-    "Adler",
-    "Brandt",
-    "Conti",
-    "Duval",
-    "Ekman",
-    "Ferri",
-    "Girma",
-    "Horn",
-    "Ito",
-    "Jensen",
-    "Koros",
-    "Lind",
-    "Moreau",
-    "Novak",
-    "Ortiz",
-    "Perl",
-]
-
-
+FIRST = (
+    *("Ann", "Bob", "Cid", "Dora", "Eve", "Fay", "Gil", "Hans"),
+    *("Ida", "Jan", "Kim", "Lea", "Max", "Nora", "Olaf", "Pia"),
+)
+LAST = (
+    *("Adler", "Brandt", "Conti", "Duval", "Ekman", "Ferri", "Girma", "Horn"),
+    *("Ito", "Jensen", "Koros", "Lind", "Moreau", "Novak", "Ortiz", "Perl"),
+)
 ENTAILED, REFUTED = "entailed", "refuted"
 
 
