@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from mate_cli.tables.queries.deeds import OF_PERSONS, OF_THINGS
 from mate_cli.tables.queries.everyday_columns import with_everyday_columns
 from mate_cli.tables.queries.generate import records
 from mate_cli.tables.queries.scales import BEGINNINGS
 from mate_cli.tables.queries.sheet import CODES, ColumnType, Sheet, TypedColumn
+from mate_cli.tables.queries.verbs import OF_PERSONS, OF_THINGS
 from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_flag
 from mate_cli.tables.table import Table
 from tests.tables.made_tables import made_table

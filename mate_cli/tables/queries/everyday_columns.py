@@ -8,10 +8,10 @@ from datetime import date, timedelta
 from random import Random
 
 from mate_cli.tables.queries.copies import with_copies
-from mate_cli.tables.queries.deeds import OF_PERSONS, OF_THINGS
 from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.scales import BEGINNINGS
 from mate_cli.tables.queries.sheet import CODES, MAX_CELLS, Sheet
+from mate_cli.tables.queries.verbs import OF_PERSONS, OF_THINGS
 from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_person
 from mate_cli.tables.table import Cell, Table
 

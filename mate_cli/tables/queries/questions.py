@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from mate_cli.tables.queries.computed import difference, total
 from mate_cli.tables.queries.counts import commonest, count, counted, different
-from mate_cli.tables.queries.deeds import deed
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.order import edge, listed, neighbour
@@ -18,6 +17,7 @@ from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs,
 from mate_cli.tables.queries.scales import began, is_price, measured, more, most, when
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.unanswerable import LOOK_UP
+from mate_cli.tables.queries.verbs import verb_of
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
 from mate_cli.tables.queries.words import (
     is_amount,
@@ -49,7 +49,7 @@ def _has_verb(column: TypedColumn) -> bool:
     """Return whether people ask for a column by a verb rather than by its name: "where is", "who owns"."""
     if is_time(column):
         return began(column) is not None
-    return deed(column) is not None or is_place(column) or is_price(column)
+    return verb_of(column) is not None or is_place(column) or is_price(column)
 
 
 def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
@@ -85,8 +85,11 @@ def attribute_words(draw: Draw, column: TypedColumn, value: str) -> str:
             if happened
             else [f"when was {value}", f"what {name} was {value}", f"in what {name} was {value}"] * 2
         )
-    elif (done := deed(column)) is not None:
-        choices += [f"who {done.does} {value}"] * 5 + [f"who was {value} {done.done} by", f"who is {value}'s {name}"]
+    elif (verb := verb_of(column)) is not None:
+        choices += [f"who {verb.active} {value}"] * 5 + [
+            f"who was {value} {verb.participle} by",
+            f"who is {value}'s {name}",
+        ]
     elif is_person(column):
         choices += [f"who was the {name} of {value}", f"who was the {name} for {value}", f"who is {value}'s {name}"] * 2
     elif is_origin(column) and is_person(draw.subject) and not draw.needs_name(column):

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from mate_cli.tables.queries.deeds import deed
 from mate_cli.tables.queries.scales import began, more
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
+from mate_cli.tables.queries.verbs import verb_of
 from mate_cli.tables.queries.words import (
     Noun,
     head,
@@ -111,9 +111,9 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
         return random.choice(taken + choices if by.endswith(" by") and name.one != by else taken)
     if is_flag(column) and (value == "yes" or None not in column.keys):  # an empty cell may be "without" it too
         return _flagged(column, name.one, value == "yes")
-    if (done := deed(column)) is not None:
-        verb = random.choice(("is", "was"))
-        return random.choice([Phrase(f"{verb} {done.done} by {value}", f"{done.done} by {value}")] * 4 + choices)
+    if (of_people := verb_of(column)) is not None:
+        done = f"{of_people.participle} by {value}"
+        return random.choice([Phrase(f"{random.choice(('is', 'was'))} {done}", done)] * 4 + choices)
     if named:
         return random.choice(choices)
     if is_origin(column):
