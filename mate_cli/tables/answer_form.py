@@ -3,7 +3,7 @@
 Models learn from benchmarks, where "how many" nearly always counts rows; but "how many pupils are there in Lund?" asks
 for the sum of a column "pupils", and "how much was spent in 2023?" for that of a column "spent". Where they choose two
 cells for "the tallest plant", one of them is wrong, unless both are as tall; and where they choose all people in Graz
-for "which engineer works in Graz?", those of other professions are.
+for "which engineer works in Graz?", those of other professions are. No list of names answers "how many".
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from mate_cli.tables.aggregation import COUNT, NONE
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.named_rows import named_rows
+from mate_cli.tables.number_words import CARDINALS
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.queries.words import is_label
@@ -22,6 +23,7 @@ from mate_cli.tables.table_index import words
 from mate_cli.tables.text import format_names, normalize_for_match
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
+_BEGINS = re.compile(r"how many (?!more\b|fewer\b|less\b)")
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
 _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
 _LIMIT = re.compile(
@@ -84,6 +86,15 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
     return (_counts(text, header) or _measures(text, header)) and _has_amounts(table, column)
 
 
+def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
+    """Return whether a model that lists cells should have counted them: "how many" begins the question, and none of the
+    cells has a number.
+    """
+    lists = aggregation == NONE.name and bool(cells)
+    texts = (table.rows[row][column].text for row, column in cells)
+    return lists and _BEGINS.match(normalize_for_match(question)) is not None and not any(map(_has_number, texts))
+
+
 def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bool:
     """Return whether a question asks for one extreme in the singular, and the chosen rows cannot all be it: none of the
     columns that it names has the same number or date in all of them.
@@ -123,6 +134,10 @@ def _measures(text: str, header: str) -> bool:
     """Return whether a question asks how much there is of what a header names."""
     asked, name = _HOW_MUCH.search(text), head_of(header)
     return asked is not None and bool(name) and re.search(rf"\b{re.escape(name)}\b", asked[1]) is not None
+
+
+def _has_number(text: str) -> bool:
+    return any(map(str.isdecimal, text)) or not {*words(text)}.isdisjoint({"no", "none", *CARDINALS})
 
 
 def _plurals(header: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mate_cli.kinds.registry import kind_named
-from mate_cli.tables.answer_form import asks_for_one, asks_for_sum, with_all_names
+from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, with_all_names
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tasks.table_qa import TableAnswer
 
@@ -177,6 +177,29 @@ def record(question: str, column: str, operator: str, *rows: int) -> dict[str, A
     return answering.record(question, CLUBS, TableAnswer("q", tuple(cells(column, *rows)), probabilities, operator), 1)
 
 
+@pytest.mark.parametrize(
+    ("question", "column", "operator", "counts"),
+    [
+        ("How many clubs are in Holt?", "club", "NONE", True),
+        ("how many towns have a club", "town", "NONE", True),
+        ("How many clubs are in Holt?", "club", "COUNT", False),  # it does already
+        ("How many members does it have?", "members", "NONE", False),  # a number answers
+        ("How many more clubs has Holt than Lund?", "club", "NONE", False),
+        ("Which club has how many members?", "club", "NONE", False),
+    ],
+)
+def test_no_list_of_names_answers_how_many(question: str, column: str, operator: str, counts: bool) -> None:
+    assert asks_for_count(question, CLUBS, cells(column, 0, 2), operator) == counts
+    assert not asks_for_count(question, CLUBS, [], operator)
+
+
+def test_words_for_numbers_answer_how_many() -> None:
+    rooms = table("hotel,rooms,seats", "Linden,twenty two,none", "Mia,eight,some")
+    assert not asks_for_count("How many rooms has the Linden?", rooms, [(0, 1)], "NONE")
+    assert not asks_for_count("How many seats has the Linden?", rooms, [(0, 2)], "NONE")
+    assert asks_for_count("How many hotels have some?", rooms, [(1, 0)], "NONE")
+
+
 def test_the_record_of_an_answer_has_the_form_that_was_asked_for() -> None:
     summed = record("How many members are there in Holt?", "members", "COUNT", 0, 2)
     assert (summed["answer"], summed["operator"]) == (["130"], "SUM")
@@ -187,5 +210,7 @@ def test_the_record_of_an_answer_has_the_form_that_was_asked_for() -> None:
     assert joined["answer"] == ["2"]  # "5" alone is too short for a name
     joined = record("How many clubs of Holt were founded in 1974?", "club", "COUNT", 0, 2)
     assert (joined["answer"], [cell["row"] for cell in joined["cells"]]) == (["1"], [2])
+    counted = record("How many clubs are in Holt?", "club", "NONE", 0, 2)
+    assert (counted["answer"], counted["formula"]) == (["2"], "COUNT(club of rows 0, 2) = 2")
     several = record("Which clubs are in Holt?", "club", "NONE", 0, 2)
     assert several["answer"] == ["Comets", "Wolves"]
