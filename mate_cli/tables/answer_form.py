@@ -24,6 +24,7 @@ from mate_cli.tables.text import format_names, normalize_for_match
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
 _BEGINS = re.compile(r"how many (?!more\b|fewer\b|less\b)")
+_QUANTITY = re.compile(r"(?<!\S)\W?\d+(?!\d*[-/]\d)")  # "40 km", but neither "2024-001" nor "E-44"
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
 _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
 _LIMIT = re.compile(
@@ -88,11 +89,11 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
 
 def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
     """Return whether a model that lists cells should have counted them: "how many" begins the question, and none of the
-    cells has a number.
+    cells has a quantity.
     """
     lists = aggregation == NONE.name and bool(cells)
     texts = (table.rows[row][column].text for row, column in cells)
-    return lists and _BEGINS.match(normalize_for_match(question)) is not None and not any(map(_has_number, texts))
+    return lists and _BEGINS.match(normalize_for_match(question)) is not None and not any(map(_has_quantity, texts))
 
 
 def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bool:
@@ -136,8 +137,8 @@ def _measures(text: str, header: str) -> bool:
     return asked is not None and bool(name) and re.search(rf"\b{re.escape(name)}\b", asked[1]) is not None
 
 
-def _has_number(text: str) -> bool:
-    return any(map(str.isdecimal, text)) or not {*words(text)}.isdisjoint({"no", "none", *CARDINALS})
+def _has_quantity(text: str) -> bool:
+    return _QUANTITY.search(text) is not None or not {*words(text)}.isdisjoint({"no", "none", *CARDINALS})
 
 
 def _plurals(header: str) -> list[str]:

@@ -200,6 +200,25 @@ def test_words_for_numbers_answer_how_many() -> None:
     assert asks_for_count("How many hotels have some?", rooms, [(1, 0)], "NONE")
 
 
+@pytest.mark.parametrize(
+    ("cell", "counts"),
+    [
+        *(("2024-001", True), ("E-44", True), ("12/2023", True), ("R2", True)),
+        *(
+            ("40(2)", False),
+            ("3 hours", False),
+            ("1,200", False),
+            ("$15", False),
+            ("about 300", False),
+            ("10kw", False),
+        ),
+    ],
+)
+def test_codes_are_counted_and_quantities_are_not(cell: str, counts: bool) -> None:
+    bills = Table("t", (Cell("invoice"), Cell("client")), ((Cell(cell), Cell("Oak")), (Cell("A"), Cell("Oak"))))
+    assert asks_for_count("How many invoices does Oak have?", bills, [(0, 0)], "NONE") == counts
+
+
 def test_the_record_of_an_answer_has_the_form_that_was_asked_for() -> None:
     summed = record("How many members are there in Holt?", "members", "COUNT", 0, 2)
     assert (summed["answer"], summed["operator"]) == (["130"], "SUM")
