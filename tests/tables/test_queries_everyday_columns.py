@@ -168,6 +168,7 @@ TREES = table_of(
         (r"^who owns (a |the )?(hornbeam|ginkgo|plane|rowan|(silver )?lime)", r'SELECT "owner" FROM t WHERE "tree" = '),
         (r"^who directed ", r'SELECT "director" FROM t WHERE "tree" = '),
         (r"^which trees? .*owned by (ada falk|mo weber|uma sato)", r'SELECT "tree" FROM t WHERE .*"owner" = '),
+        (r"^(which|what) trees? does \w+( \w+)? own", r'SELECT "tree" FROM t WHERE "owner" = '),
         (r"^where is ", r'SELECT "street" FROM t WHERE "tree" = '),
         (r"^(how much does|what does) \w+( \w+)? cost", r'SELECT "price" FROM t WHERE "tree" = '),
     ],
@@ -183,6 +184,15 @@ def test_half_of_the_look_ups_prefer_columns_that_a_verb_asks_for() -> None:
     counts = Counter(asked)
     assert {*counts} == {'"tag"', '"street"', '"planted"', '"owner"', '"director"', '"price"'}
     assert counts['"owner"'] > 1.5 * counts['"tag"']
+
+
+def test_what_is_due_at_a_time_is_asked_so() -> None:
+    bills = table_of("bill|due", "oak|2011-02-14", "elm|2011-03-21", "ash|2012-04-04", "fir|2013-03-20")
+    asked = [*islice(records([bills], 0, 0.0), 800)]
+    assert [r["sql"] for r in asked if r["question"].startswith("when is oak due")] == [
+        """SELECT "due" FROM t WHERE "bill" = 'oak'"""
+    ]
+    assert any("is due after 20" in record["question"] or "is due in 20" in record["question"] for record in asked)
 
 
 def test_no_verb_names_one_of_two_columns() -> None:

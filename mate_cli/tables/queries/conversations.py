@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError, asking
 from mate_cli.tables.queries.grammar import SqlQuery
-from mate_cli.tables.queries.questions import extreme, extreme_value, look_up, select
+from mate_cli.tables.queries.look_ups import look_up
+from mate_cli.tables.queries.questions import extreme, extreme_value, select
 from mate_cli.tables.queries.rows import Both, Extreme, SameAs, Where
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 from mate_cli.tables.queries.wording import asked, of_several, superlative

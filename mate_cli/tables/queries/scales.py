@@ -56,6 +56,7 @@ BEGINNINGS = {name: f"was {name}" for name in _STARTED} | {
     "hired": "was hired",
     "bought": "was bought",
     "ordered": "was ordered",
+    "due": "is due",
     "arrival": "arrived",
     "departure": "left",
 }
@@ -108,8 +109,10 @@ def when(column: TypedColumn, thing: str) -> str | None:
     """Return what follows "when" in a question for the time of a thing: "was the church built", "did she start"."""
     if (verb := began(column)) is None:
         return None
-    base = _BASES.get(verb)
-    return f"did {thing} {base}" if base else f"was {thing} {verb.removeprefix('was ')}"
+    if base := _BASES.get(verb):
+        return f"did {thing} {base}"
+    auxiliary, _, happened = verb.partition(" ")
+    return f"{auxiliary} {thing} {happened}"
 
 
 def is_price(column: TypedColumn) -> bool:

@@ -10,44 +10,50 @@ from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What somebody does with a thing: "Ann owns it" (active), "it is owned by Ann" (participle)."""
+    """What somebody does with a thing: "what does Ann own" (base), "she owns" (active), "owned by her" (participle)."""
 
+    base: str
     active: str
     participle: str
 
+    @property
+    def auxiliary(self) -> str:
+        """Return the auxiliary of questions: "does" for what somebody does today, "did" for what is done."""
+        return "does" if self.active.endswith("s") else "did"
+
 
 _VERBS = {
-    "director": Verb("directed", "directed"),
-    "writer": Verb("wrote", "written"),
-    "author": Verb("wrote", "written"),
-    "composer": Verb("composed", "composed"),
-    "producer": Verb("produced", "produced"),
-    "publisher": Verb("published", "published"),
-    "editor": Verb("edits", "edited"),
-    "architect": Verb("designed", "designed"),
-    "designer": Verb("designed", "designed"),
-    "builder": Verb("built", "built"),
-    "manufacturer": Verb("makes", "made"),
-    "maker": Verb("makes", "made"),
-    "supplier": Verb("supplies", "supplied"),
-    "founder": Verb("founded", "founded"),
-    "owner": Verb("owns", "owned"),
-    "operator": Verb("operates", "operated"),
-    "manager": Verb("manages", "managed"),
-    "coach": Verb("coaches", "coached"),
-    "trainer": Verb("trains", "trained"),
-    "captain": Verb("captains", "captained"),
-    "driver": Verb("drives", "driven"),
-    "mechanic": Verb("repairs", "repaired"),
-    "inspector": Verb("inspects", "inspected"),
-    "teacher": Verb("teaches", "taught"),
-    "lecturer": Verb("teaches", "taught"),
-    "host": Verb("hosts", "hosted"),
-    "presenter": Verb("presents", "presented"),
-    "organizer": Verb("organizes", "organized"),
-    "sponsor": Verb("sponsors", "sponsored"),
-    "winner": Verb("won", "won"),
-    "champion": Verb("won", "won"),
+    "director": Verb("direct", "directed", "directed"),
+    "writer": Verb("write", "wrote", "written"),
+    "author": Verb("write", "wrote", "written"),
+    "composer": Verb("compose", "composed", "composed"),
+    "producer": Verb("produce", "produced", "produced"),
+    "publisher": Verb("publish", "published", "published"),
+    "editor": Verb("edit", "edits", "edited"),
+    "architect": Verb("design", "designed", "designed"),
+    "designer": Verb("design", "designed", "designed"),
+    "builder": Verb("build", "built", "built"),
+    "manufacturer": Verb("make", "makes", "made"),
+    "maker": Verb("make", "makes", "made"),
+    "supplier": Verb("supply", "supplies", "supplied"),
+    "founder": Verb("found", "founded", "founded"),
+    "owner": Verb("own", "owns", "owned"),
+    "operator": Verb("operate", "operates", "operated"),
+    "manager": Verb("manage", "manages", "managed"),
+    "coach": Verb("coach", "coaches", "coached"),
+    "trainer": Verb("train", "trains", "trained"),
+    "captain": Verb("captain", "captains", "captained"),
+    "driver": Verb("drive", "drives", "driven"),
+    "mechanic": Verb("repair", "repairs", "repaired"),
+    "inspector": Verb("inspect", "inspects", "inspected"),
+    "teacher": Verb("teach", "teaches", "taught"),
+    "lecturer": Verb("teach", "teaches", "taught"),
+    "host": Verb("host", "hosts", "hosted"),
+    "presenter": Verb("present", "presents", "presented"),
+    "organizer": Verb("organize", "organizes", "organized"),
+    "sponsor": Verb("sponsor", "sponsors", "sponsored"),
+    "winner": Verb("win", "won", "won"),
+    "champion": Verb("win", "won", "won"),
 }
 
 OF_THINGS = ("owner", "operator", "manager", "mechanic", "inspector", "supplier", "designer", "editor", "organizer")

@@ -43,10 +43,13 @@ _NOISE = {"article": 0.04, "mark": 0.1, "typo": 0.02}
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A condition in words: "had 5 points", and "with 5 points"."""
+    """A condition in words: "had 5 points", and "with 5 points"; or "is owned by ann", "owned by ann", and the end of a
+    question alone, "does ann own".
+    """
 
     verb: str
     attribute: str
+    ending: str | None = None
 
 
 def condition(
@@ -112,8 +115,8 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
     if is_flag(column) and (value == "yes" or None not in column.keys):  # an empty cell may be "without" it too
         return _flagged(column, name.one, value == "yes")
     if (of_people := verb_of(column)) is not None:
-        done = f"{of_people.participle} by {value}"
-        return random.choice([Phrase(f"{random.choice(('is', 'was'))} {done}", done)] * 4 + choices)
+        done, ending = f"{of_people.participle} by {value}", f"{of_people.auxiliary} {value} {of_people.base}"
+        return random.choice([Phrase(f"{random.choice(('is', 'was'))} {done}", done, ending)] * 4 + choices)
     if named:
         return random.choice(choices)
     if is_origin(column):
