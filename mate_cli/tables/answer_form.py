@@ -24,7 +24,11 @@ from mate_cli.tables.text import format_names, normalize_for_match
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
 _BEGINS = re.compile(r"how many (?!more\b|fewer\b|less\b)")
-_QUANTITY = re.compile(r"(?<!\S)\W?\d+(?!\d*[-/]\d)")  # "40 km", but neither "2024-001" nor "E-44"
+# "40 km", but neither "2024-001", nor "E-44", nor "Kingsmere 58"
+_QUANTITY = re.compile(
+    r"\W*(?:(?:about|approx\w*\.?|around|almost|nearly|over|under|ca\.?|circa|some) )?\W?\d+(?!\d*[-/]\d)",
+    re.IGNORECASE,
+)
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
 _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
 _LIMIT = re.compile(
@@ -89,11 +93,11 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
 
 def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
     """Return whether a model that lists cells should have counted them: "how many" begins the question, and none of the
-    cells has a quantity.
+    cells may be a quantity.
     """
     lists = aggregation == NONE.name and bool(cells)
     texts = (table.rows[row][column].text for row, column in cells)
-    return lists and _BEGINS.match(normalize_for_match(question)) is not None and not any(map(_has_quantity, texts))
+    return lists and _BEGINS.match(normalize_for_match(question)) is not None and not any(map(_may_be_quantity, texts))
 
 
 def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bool:
@@ -137,8 +141,10 @@ def _measures(text: str, header: str) -> bool:
     return asked is not None and bool(name) and re.search(rf"\b{re.escape(name)}\b", asked[1]) is not None
 
 
-def _has_quantity(text: str) -> bool:
-    return _QUANTITY.search(text) is not None or not {*words(text)}.isdisjoint({"no", "none", *CARDINALS})
+def _may_be_quantity(text: str) -> bool:
+    """Return whether a text begins with a number, has a word for one, or is empty."""
+    said = {*words(text)}
+    return _QUANTITY.match(text) is not None or not said or not said.isdisjoint({"no", "none", *CARDINALS})
 
 
 def _plurals(header: str) -> list[str]:

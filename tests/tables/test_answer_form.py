@@ -203,7 +203,7 @@ def test_words_for_numbers_answer_how_many() -> None:
 @pytest.mark.parametrize(
     ("cell", "counts"),
     [
-        *(("2024-001", True), ("E-44", True), ("12/2023", True), ("R2", True)),
+        *(("2024-001", True), ("E-44", True), ("12/2023", True), ("R2", True), ("Mill 58", True)),
         *(
             ("40(2)", False),
             ("3 hours", False),
@@ -211,6 +211,7 @@ def test_words_for_numbers_answer_how_many() -> None:
             ("$15", False),
             ("about 300", False),
             ("10kw", False),
+            ("", False),
         ),
     ],
 )
