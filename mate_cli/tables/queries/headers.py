@@ -49,22 +49,8 @@ _AGENTS = {
 }
 # Under these headers 1150 is a code or an amount, unless a word of time is beside: "season number", "last win against".
 _NO_YEARS = {
-    *(
-        "#",
-        "number",
-        "numbers",
-        "code",
-        "codes",
-        "id",
-        "tag",
-        "key",
-        "zip",
-        "serial",
-        "ref",
-        "freq",
-        "frequency",
-        "mintage",
-    ),
+    *("#", "number", "numbers", "code", "codes", "id", "tag", "key", "zip", "serial", "ref", "mintage"),
+    *("freq", "frequency"),
     *("points", "score", "scores", "rating", "against", "goals", "wins", "runs", "yards", "votes", "total", "average"),
     *("attendance", "enrollment", "enrolment", "population", "capacity", "price", "cost", "salary", "speed"),
     *("height", "depth", "elevation", "altitude", "length", "width", "distance", "weight"),
