@@ -98,18 +98,26 @@ def test_eight_processes_at_once_build_once(compiler):
 
 
 def test_a_build_that_was_killed_is_done_again(compiler, tmp_path):
-    copy = compiler.path.read_text().splitlines()[-1]
-    compiler.write("echo half > $out\nexec sleep 30")
+    """Its compiler goes on without it, and must not write into the cache after the second build."""
+    copy, ended = compiler.path.read_text().splitlines()[-1], tmp_path / "ended"
+    compiler.write(f"echo half > $out\nsleep 1\necho late > $out\ntouch {ended}")
     process = start_loading()
-    while not list((tmp_path / "cache").rglob("*.tmp")):
-        assert process.is_alive()
-        time.sleep(0.01)
+    wait_until(lambda: compiler.runs == 1)
     os.kill(process.pid, signal.SIGKILL)
     process.join(60)
     compiler.write(copy)
     found = again()
+    wait_until(ended.exists)
     assert compiler.runs == 2
+    assert {file.suffix for file in found.folder.parent.iterdir()} <= {"", ".lock"}
     assert sorted(file.name for file in found.folder.iterdir()) == ["hash", "kernel.so"]
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("name", ["hash", "kernel.so"])

@@ -6,6 +6,8 @@ import ctypes
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -122,8 +124,8 @@ def _from_cache(folder: Path, compiler: Compiler, macros: tuple[str, ...]) -> ct
             if not _is_whole(folder):  # no other process has built it while this one waited
                 shutil.rmtree(folder, ignore_errors=True)  # what a killed process or a bad disk left
                 folder.mkdir(exist_ok=True)
-                with replacing(path) as temporary:
-                    compiler.build(_SOURCE, macros, temporary)
+                with _built(compiler, macros) as built, replacing(path) as temporary:
+                    shutil.copyfile(built, temporary)
                 write_text(folder / _HASH, _hash(path))
     return ctypes.CDLL(str(path))
 
@@ -140,12 +142,19 @@ def _hash(file: Path) -> str:
     return sha256(file.read_bytes()).hexdigest()
 
 
+@contextmanager
+def _built(compiler: Compiler, macros: tuple[str, ...]) -> Iterator[Path]:
+    """Build a library outside the cache: a compiler whose parent was killed goes on and writes its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / _FILE
+        compiler.build(_SOURCE, macros, path)
+        yield path
+
+
 def _built_aside(compiler: Compiler, macros: tuple[str, ...]) -> ctypes.CDLL:
     """Build and load a library for this process alone; its file is removed at once."""
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / _FILE
-            compiler.build(_SOURCE, macros, path)
+        with _built(compiler, macros) as path:
             return ctypes.CDLL(str(path))
     except OSError as error:
         raise KernelUnavailable(f"the compiled attention kernel cannot be loaded ({error})") from error
