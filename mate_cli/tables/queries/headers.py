@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from mate_cli.tables.queries.agents import AGENTS
+
 REMARK = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _PER = re.compile(r"\s(?:per|/) .*", re.IGNORECASE)  # "points per game" are points
 _MARKS = re.compile(r"[/_|*#]+|\s+-+\s+|\s[.,:]+(?=\s|$)")
@@ -35,18 +37,6 @@ EXPANSIONS = {
     "rd": "round",
     "rnd": "round",
 }
-_AGENTS = {
-    "directed": "director",
-    "written": "writer",
-    "produced": "producer",
-    "presented": "presenter",
-    "hosted": "host",
-    "composed": "composer",
-    "designed": "designer",
-    "owned": "owner",
-    "operated": "operator",
-    "managed": "manager",
-}
 # Under these headers 1150 is a code or an amount, unless a word of time is beside: "season number", "last win against".
 _NO_YEARS = {
     *("#", "number", "numbers", "code", "codes", "id", "tag", "key", "zip", "serial", "ref", "mintage"),
@@ -65,7 +55,7 @@ _INVARIABLE = {"series", "species", "people", "men", "women", "fish", "aircraft"
 def words_of(header: str) -> list[str]:
     """Return the words of a header in lower case, without marks; "director" for "directed by"."""
     words = _MARKS.sub(" ", header).lower().split()
-    if words[-1:] == ["by"] and (agent := _AGENTS.get("".join(words[-2:-1]))):
+    if words[-1:] == ["by"] and (agent := AGENTS.get("".join(words[-2:-1]))):
         return [*words[:-2], agent]
     return words
 
