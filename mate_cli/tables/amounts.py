@@ -124,6 +124,15 @@ def numbers_of_columns(columns: Sequence[Sequence[str]]) -> list[list[float | No
     return [_column_numbers(texts, table_mark) or [None] * len(texts) for texts in columns]
 
 
+def numbered_cells(rows: Sequence[Sequence[str]]) -> tuple[tuple[Cell, ...], ...]:
+    """Return the cells of a table's body with their numbers, for a ``Table`` that is ``everyday``."""
+    numbers = zip(*numbers_of_columns(list(zip(*rows, strict=True))), strict=True)
+    return tuple(
+        tuple(Cell(text, number=number) for text, number in zip(*row, strict=True))
+        for row in zip(rows, numbers, strict=True)
+    )
+
+
 def _column_numbers(texts: Sequence[str], table_mark: Callable[[], str | None]) -> list[float | None] | None:
     amounts: dict[int, WrittenAmount] = {}
     words, most_words = 0, (1 - _LEAST_SHARE) * len(texts)

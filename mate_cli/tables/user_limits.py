@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mate_cli.system.errors import UserError
-from mate_cli.tables.amounts import numbers_of_columns
+from mate_cli.tables.amounts import numbered_cells
 from mate_cli.tables.table import Cell, Table
 
 MAX_ROWS = 1 << 16
@@ -35,12 +35,8 @@ def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], t
         if len(row) != len(header):
             raise UserError(f"{path}: row {number} has {len(row)} cells, the header has {len(header)}")
     body = [[_text(text) for text in row] for row in rows]
-    numbers = zip(*numbers_of_columns(list(zip(*body, strict=True))), strict=True)
-    cells = tuple(
-        tuple(Cell(text, number=number) for text, number in zip(*row, strict=True))
-        for row in zip(body, numbers, strict=True)
-    )
-    return Table(path.name, tuple(Cell(_text(text)) for text in header), cells, title or path.stem, everyday=True)
+    names = tuple(Cell(_text(text)) for text in header)
+    return Table(path.name, names, numbered_cells(body), title or path.stem, everyday=True)
 
 
 def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> None:

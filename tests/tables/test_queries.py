@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mate_cli.config.task import QueriesConfig
+from mate_cli.metrics.denotation import execute, gold_denotation, normalize_answers, same_denotation
 from mate_cli.system.errors import UserError
 from mate_cli.tables.aggregation import OPERATORS
 from mate_cli.tables.queries import folder as queries
@@ -18,6 +19,7 @@ from mate_cli.tables.queries.headers import plural, singular
 from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.table import Cell, Example, Table
 from tests.tables.made_tables import made_table
+from tests.tables.sqlite_tables import number
 
 
 def table_of(*rows: str, name: str = "t") -> Table:
@@ -28,9 +30,9 @@ def table_of(*rows: str, name: str = "t") -> Table:
 def write_tables(folder: Path, count: int) -> Path:
     """Write made tables as CSV files."""
     folder.mkdir()
-    for number in range(count):
-        table = made_table(number)
-        with (folder / f"{number}.csv").open("w", encoding="utf-8", newline="") as file:
+    for table_number in range(count):
+        table = made_table(table_number)
+        with (folder / f"{table_number}.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([cell.text for cell in row] for row in (table.header, *table.rows))
     return folder
 
@@ -72,11 +74,15 @@ def test_the_operator_on_the_cells_gives_the_answer(made: Path) -> None:
     for example in queries.read_split(made, "train").examples:
         texts = [example.table.rows[row][column].text for row, column in example.candidates]
         (operator,) = (operator for operator in OPERATORS if operator.name == example.operator)
+        gold = gold_denotation(example)
+        assert same_denotation(execute(example.table, example.candidates, operator.name), gold)
         if operator.compute is None:
-            assert example.answers == tuple(texts)
+            as_numbers = tuple(value if (value := number(text)) is not None else text for text in example.answers)
+            assert normalize_answers(as_numbers) == normalize_answers(gold)
+            assert example.table.everyday or example.answers == tuple(texts)
             assert example.value is None
         else:
-            values = texts if operator.counts else [float(text.replace(",", "")) for text in texts]
+            values = texts if operator.counts else [number(text) for text in texts]
             assert operator.compute(values) == pytest.approx(example.value)
 
 
@@ -174,8 +180,8 @@ def test_plurals(one: str, many: str) -> None:
 
 
 def test_a_folder_without_a_usable_table_says_why(tmp_path: Path) -> None:
-    for number in range(3):
-        (tmp_path / f"{number}.csv").write_text("a,b\n1,2\n")
+    for name in "abc":
+        (tmp_path / f"{name}.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"two tables .* are needed; of 3, left out: fewer than 3 rows \(3\)"):
         queries.made_folder([tmp_path], QueriesConfig(), tmp_path / "cache")
 

@@ -7,17 +7,20 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mate_cli.tables.queries.everyday_columns import with_everyday_columns
+from mate_cli.tables.amounts import numbered_cells
+from mate_cli.tables.queries.everyday_columns import AMOUNTS, with_everyday_columns
 from mate_cli.tables.queries.generate import records
 from mate_cli.tables.queries.scales import BEGINNINGS
 from mate_cli.tables.queries.sheet import CODES, ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.verbs import OF_PERSONS, OF_THINGS
 from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_flag
 from mate_cli.tables.table import Table
+from mate_cli.tables.user_table import read_table
 from tests.tables.made_tables import made_table
 from tests.tables.test_queries import table_of
 
@@ -27,32 +30,37 @@ ORIGINAL = {table.id: table for table in TABLES}
 WIDER = [table for table in MADE if "+" in table.id]
 
 
-def added(table: Table) -> int:
-    """Return the place of the column that a table has and its original has not."""
+def added(table: Table) -> list[int]:
+    """Return the places of the columns that a table has and its original has not."""
+    new = table.id.split("+")[1:]
     before = [cell.text for cell in ORIGINAL[table.id.partition("+")[0]].header]
     names = [cell.text for cell in table.header]
-    (place,) = (n for n in range(len(names)) if names[:n] + names[n + 1 :] == before and names[n] != "")
-    return place
+    return [place for place, name in enumerate(names) if name.lower() in new and name not in before]
 
 
-def test_some_tables_get_a_copy_with_one_column_more() -> None:
+def test_some_tables_get_a_copy_with_up_to_three_columns_more() -> None:
     assert [table for table in MADE if "+" not in table.id] == TABLES
     assert MADE[:20] == [*with_everyday_columns(TABLES[:20], 0)][:20]
     assert 80 < len(WIDER) < 120  # a half
     for table in WIDER:
-        place, (original, _, name) = added(table), table.id.partition("+")
-        others = [column for column in range(table.num_columns) if column != place]
+        places, (original, *names) = added(table), table.id.split("+")
+        others = [column for column in range(table.num_columns) if column not in places]
         assert table.selected(range(table.num_rows), others).rows == ORIGINAL[original].rows
-        assert table.header[place].text.lower() == name
+        assert sorted(table.header[place].text.lower() for place in places) == sorted(names)
+    assert {len(added(table)) for table in WIDER} == {1, 2, 3}
 
 
 def kind_of(column: TypedColumn) -> str:
     """Name what an added column has, and check its cells."""
     name = column.name.lower()
-    if name in BEGINNINGS:  # days that training reads
+    if name in BEGINNINGS:
         assert column.kind is ColumnType.DATE
-        assert all(1980 <= date.fromisoformat(str(key)).year < 2016 for key in column.keys)
+        assert all(1980 <= date.fromisoformat(str(key)).year < 2026 for key in column.keys)
         return "days"
+    if name in AMOUNTS:
+        assert column.kind is ColumnType.NUMBER
+        assert column.adds_up
+        return "amounts"
     if name in OF_THINGS + OF_PERSONS:
         assert column.kind is ColumnType.TEXT
         assert all(re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", text) for text in column.texts)
@@ -71,27 +79,28 @@ def test_the_column_has_cells_of_one_kind_and_is_not_what_tells_rows_apart() -> 
     found = Counter()
     for table in WIDER:
         sheet = Sheet(table)
-        column = next(column for column in sheet.columns if column.place == added(table))
-        found[kind_of(column)] += 1
+        columns = [column for column in sheet.columns if column.place in added(table)]
+        assert len(columns) == len(added(table))
+        found.update(map(kind_of, columns))
         before = Sheet(ORIGINAL[table.id.partition("+")[0]]).subject
         assert before is not None
         assert sheet.subject is not None
         assert sheet.subject.name == before.name
-    assert {*found} == {"flags", "days", "people", "codes"}
+    assert {*found} == {"flags", "days", "people", "codes", "amounts"}
     assert min(found.values()) > 4
 
 
 def test_people_are_no_buildings() -> None:
     people = table_of("player|goals", *(f"ann {n}|{n * n}" for n in range(5)))
     tables = [Table(f"t{n}", people.header, people.rows) for n in range(300)]
-    found = {table.id.partition("+")[2] for table in with_everyday_columns(tables, 0) if "+" in table.id}
-    assert {"joined", "insured"} <= found
+    found = {name for table in with_everyday_columns(tables, 0) for name in table.id.split("+")[1:]}
+    assert {"joined", "insured", "salary"} <= found
     assert found.isdisjoint({"pool", "built", "for sale", "museum"})
 
 
 def test_a_header_is_not_given_twice_and_the_largest_tables_stay() -> None:
     opened = [Table(f"t{n}", *_parts("town|date opened|pool", 5)) for n in range(300)]
-    names = {table.id.partition("+")[2] for table in with_everyday_columns(opened, 0) if "+" in table.id}
+    names = {name for table in with_everyday_columns(opened, 0) for name in table.id.split("+")[1:]}
     assert names
     assert names.isdisjoint({"opened", "pool"})
     large = [Table(f"t{n}", *_parts("town|note", 500)) for n in range(50)]
@@ -101,6 +110,48 @@ def test_a_header_is_not_given_twice_and_the_largest_tables_stay() -> None:
 def _parts(header: str, rows: int) -> tuple[Any, Any]:
     table = table_of(header, *("|".join(f"x{row} {n}" for n in range(header.count("|") + 1)) for row in range(rows)))
     return table.header, table.rows
+
+
+ORDERS = table_of(
+    "order|customer|placed|amount",
+    "oak|Nadia Brandt|3/14/2023|$1,250.00",
+    "elm|Tom Okafor|11/2/2022|$89.50",
+    "ash|Ines Duarte|1/30/2024|$640.00",
+    "fir|Jonas Falk|7/19/2021|$2,310.75",
+    "yew|Nadia Brandt|2/8/2024|$2.5M",
+)
+
+
+def everyday(table: Table) -> Table:
+    """Return a table as a user's own is read."""
+    texts = [[cell.text for cell in row] for row in table.rows]
+    return Table(table.id, table.header, numbered_cells(texts), everyday=True)
+
+
+def test_dates_and_money_are_read_as_in_a_users_own_table(tmp_path: Path) -> None:
+    _, _, placed, amount = Sheet(everyday(ORDERS)).columns
+    assert placed.keys == ("2023-03-14", "2022-11-02", "2024-01-30", "2021-07-19", "2024-02-08")
+    assert amount.keys == (1250, 89.5, 640, 2310.75, 2_500_000)
+    assert amount.adds_up
+    assert [column.kind for column in Sheet(ORDERS).columns[2:]] == [ColumnType.TEXT, ColumnType.TEXT]
+    (tmp_path / "orders.csv").write_text("\n".join(["amount", '"$1,250.00"', "$2.5M"]))
+    cells = read_table(tmp_path / "orders.csv").rows
+    assert [row[0].number for row in cells] == [1250, 2_500_000]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sql"),
+    [
+        (r"^(what|which) is the largest order\b(?! [a-z])", r'SELECT "order" .*SELECT MAX\("amount"\)'),
+        (r"^who ordered (oak|elm|ash|fir|yew)\b(?! or)", r'SELECT "customer" FROM t WHERE "order" = '),
+        (r"(larger than|over|above) \$2 million", '"amount" > 2000000'),
+        (r"placed after 2022", "\"placed\" > '2022-12-31'"),
+        (r"^what is the total amount of orders? .*nadia brandt", r'SELECT SUM\("amount"\)'),
+        (r"was placed last", r'SELECT MAX\("placed"\)'),
+    ],
+)
+def test_orders_are_asked_about_as_people_do(pattern: str, sql: str) -> None:
+    check_said(islice(records([everyday(ORDERS)], 0, 0.2), 3000), pattern, sql)
 
 
 HOTELS = table_of(

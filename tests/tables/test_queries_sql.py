@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections import Counter
-from contextlib import closing, suppress
-from datetime import datetime
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -32,41 +30,10 @@ from mate_cli.tables.queries.rows import (
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.table import Cell, Table
 from tests.tables.made_tables import made_table
+from tests.tables.sqlite_tables import loaded, typed
 
 TABLES = {table.id: table for table in with_everyday_columns([*map(made_table, range(60))], seed=3)}
 QUESTIONS_MADE = list(islice(records([*TABLES.values()], seed=3, conversations=0.3), 2500))
-
-
-def loaded(table: Table) -> sqlite3.Connection:
-    """Load a table as ``t``: numbers, dates as YYYY-MM-DD, other texts in lower case, NULL for empty cells."""
-    database = sqlite3.connect(":memory:")
-    names = ", ".join('"' + (cell.text or "unnamed").replace('"', '""') + '"' for cell in table.header)
-    database.execute(f"CREATE TABLE t ({names})")
-    columns = [typed([row[place].text for row in table.rows]) for place in range(table.num_columns)]
-    marks = ", ".join("?" * table.num_columns)
-    database.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns, strict=True))
-    return database
-
-
-def typed(texts: list[str]) -> list[Any]:
-    """Convert the texts of a column to numbers, or to dates, if all of them are some."""
-    present = [text for text in texts if text not in ("", "-")]
-    for parse in (number, day):
-        if len(present) > 1 and all(parse(text) is not None for text in present):
-            return [parse(text) if text in present else None for text in texts]
-    return [text.lower() if text in present else None for text in texts]
-
-
-def number(text: str) -> float | None:
-    digits = text.replace(",", "").removesuffix("%")
-    return float(digits) if re.fullmatch(r"\d+(\.\d+)?", digits) else None
-
-
-def day(text: str) -> str | None:
-    for form in ("%d %B %Y", "%B %d, %Y", "%Y-%m-%d"):
-        with suppress(ValueError):
-            return datetime.strptime(text, form).date().isoformat()
-    return None
 
 
 def test_there_are_questions_of_every_kind() -> None:

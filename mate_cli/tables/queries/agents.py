@@ -50,6 +50,12 @@ VERBS = {
     "organizer": Verb("organize", "organizes", "organized"),
     "organiser": Verb("organise", "organises", "organised"),
     "sponsor": Verb("sponsor", "sponsors", "sponsored"),
+    "customer": Verb("order", "ordered", "ordered"),
+    "client": Verb("order", "ordered", "ordered"),
+    "buyer": Verb("buy", "bought", "bought"),
+    "seller": Verb("sell", "sold", "sold"),
+    "tenant": Verb("rent", "rents", "rented"),
+    "borrower": Verb("borrow", "borrowed", "borrowed"),
     "winner": Verb("win", "won", "won"),
     "champion": Verb("win", "won", "won"),
 }

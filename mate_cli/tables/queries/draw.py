@@ -12,7 +12,7 @@ from typing import TypeVar
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.rows import All, Both, InYear, RowSet, Where
 from mate_cli.tables.queries.scales import measured, scale
-from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn, is_blank
+from mate_cli.tables.queries.sheet import CURRENCY, ColumnType, Key, Sheet, TypedColumn, is_blank
 from mate_cli.tables.queries.wording import Phrase, condition
 from mate_cli.tables.queries.words import Noun, is_flag, is_label, is_named, is_place, is_time, mention, noun
 from mate_cli.tables.text import normalize_for_match
@@ -23,6 +23,7 @@ _MAX_MENTION = 40
 _MEASURED = 0.8
 _FLAGGED = 0.6
 _BY_YEAR = 0.6
+_MILLION = 1_000_000
 _DOUBLED = re.compile(r"\b([a-z]{4,}?)s? (?:of (?:the |all )?|the |for )?\1s?\b|\bof of\b")
 
 
@@ -123,7 +124,8 @@ class Draw:
             raise UnclearError
         words = mention(column, row, self.sheet, self.random)
         if sign[0] in "<>" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
-            key, words = _rounded(key, words)
+            currency = CURRENCY.search(text) if column.in_currency else None
+            key, words = _rounded(key, words, "" if currency is None else currency.group())
         where: Where | InYear = Where(column, sign, key)
         if column.kind is ColumnType.DATE and sign != "!=" and self.happens(_BY_YEAR):
             where, words = _in_years(column, sign, str(key))
@@ -223,10 +225,12 @@ def _in_years(column: TypedColumn, sign: str, day: str) -> tuple[Where | InYear,
     return Where(column, sign, f"{year}-12-31" if sign in (">", "<=") else f"{year}-01-01"), year
 
 
-def _rounded(key: float, words: str) -> tuple[float, str]:
-    """Round a number from 20 down to one digit and zeros, as people choose limits."""
+def _rounded(key: float, words: str, currency: str) -> tuple[float, str]:
+    """Round a number from 20 down to one digit and zeros, as people choose limits; money also in millions."""
     if key < 20:
         return key, words
     unit = 10 ** (len(f"{int(key)}") - 1)
     rounded = key // unit * unit
-    return rounded, f"{rounded:.0f}"
+    if currency and rounded >= _MILLION:
+        return rounded, f"{currency}{rounded / _MILLION:g} million"
+    return rounded, f"{currency}{rounded:,.0f}" if currency else f"{rounded:.0f}"

@@ -1,4 +1,4 @@
-"""Tables with a column as users' tables have it, and few of Wikipedia: of yes and no, days, people in charge, codes."""
+"""Tables with columns as users' tables have them, and few of Wikipedia: yes and no, days, money, people, codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
+from typing import NamedTuple
 
+from mate_cli.tables.amounts import numbered_cells
 from mate_cli.tables.queries.copies import with_copies
 from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.scales import BEGINNINGS
@@ -20,7 +22,14 @@ _ALSO_OF_PERSONS = {
     *CODES,
     *("insured", "certified", "retired", "vegetarian", "on leave", "full time", "registered", "employed", "married"),
     *("car", "passport", "driving licence", "pet", "contract", "joined", "hired", "started", "start"),
+    *("salary", "fee", "deposit", "donation", "rent", "amount paid"),
 }
+AMOUNTS = (
+    *("amount", "price", "cost", "fee", "budget", "revenue", "salary", "deposit", "funding", "donation", "rent"),
+    *("amount paid", "total price"),
+)
+"""Headers of columns of money, in lower case."""
+
 _LETTERS = ("A", "B", "C", "D", "K", "M", "P", "R", "S", "T", "BK", "GX", "HR", "TR")
 _FIRST_NAMES = (
     *("Ada", "Amir", "Bea", "Carl", "Dora", "Eli", "Fay", "Gus", "Hana", "Ines", "Jon", "Kim", "Lena", "Mo", "Nils"),
@@ -30,36 +39,47 @@ _SURNAMES = (
     *("Abel", "Brandt", "Castro", "Duval", "Eriksen", "Falk", "Gruber", "Hoang", "Ito", "Jansen", "Keller", "Lopez"),
     *("Marsh", "Novak", "Okoye", "Petrov", "Quist", "Rossi", "Sato", "Thorne", "Urban", "Vance", "Weber", "Ziegler"),
 )
-_FIRST_DAY, _DAYS = date(1980, 1, 1), 13_000  # before 2016, up to which training reads years (tables.values)
-_WRITTEN: tuple[Callable[[date], str], ...] = (
+_FIRST_DAY, _DAYS = date(1980, 1, 1), 16_800  # before 2026
+_DAYS_WRITTEN: tuple[Callable[[date], str], ...] = (
     date.isoformat,
     date.isoformat,
+    lambda day: f"{day.month}/{day.day}/{day.year}",
     lambda day: f"{day:%B} {day.day}, {day.year}",
     lambda day: f"{day.day} {day:%B} {day.year}",
 )
 
 
 def with_everyday_columns(tables: Sequence[Table], seed: int) -> Iterator[Table]:
-    """Yield each table; after some of them yield a copy, ``ID+HEADER``, with another column, drawn at random.
+    """Yield each table; after some of them yield a copy, ``ID+HEADER``, with up to three columns more, drawn at random.
 
-    Only tables whose rows are told apart get one, and none under a header that they have already.
+    Only tables whose rows are told apart get them, and none under a header that they have already. The copies are read
+    as users' own tables are, with amounts of money and dates as people write them.
     """
     return with_copies(tables, seed, "everyday column", _wider)
 
 
 def _wider(table: Table, random: Random) -> Table | None:
+    wider, number = table, random.choice((1, 1, 2, 3))
+    for added in dict.fromkeys(random.choices(_ADDED, _SHARES, k=number)):
+        wider = _with_column(wider, added, random) or wider
+    return None if wider is table else wider
+
+
+def _with_column(table: Table, added: AddedColumn, random: Random) -> Table | None:
+    """Return a user's table with a column more; None if it would be too large, or not clear."""
     sheet = Sheet(table)
     if sheet.subject is None or table.num_rows * (table.num_columns + 1) > MAX_CELLS:
         return None
-    ((headers, drawn),) = random.choices(_KINDS, _SHARES)
-    header = random.choice([name for name in headers if name in _ALSO_OF_PERSONS or not is_person(sheet.subject)])
+    fitting = [name for name in added.headers if name in _ALSO_OF_PERSONS or not is_person(sheet.subject)]
+    header = random.choice(fitting)
     if head_of(header) in {head_of(cell.text) for cell in table.header}:
         return None
-    texts = drawn(table.num_rows, random)
-    place = 0 if headers is CODES else random.randint(1, table.num_columns)
+    drawn = added.drawn(table.num_rows, random)
+    place = 0 if added.headers is CODES else random.randint(1, table.num_columns)
     names = (*table.header[:place], Cell(_capitalized(header, random)), *table.header[place:])
-    rows = tuple((*row[:place], Cell(text), *row[place:]) for row, text in zip(table.rows, texts, strict=True))
-    wider = replace(table, id=f"{table.id}+{header}", header=names, rows=rows)
+    texts = [[cell.text for cell in row] for row in table.rows]
+    rows = numbered_cells([[*row[:place], text, *row[place:]] for row, text in zip(texts, drawn, strict=True)])
+    wider = replace(table, id=f"{table.id}+{header}", header=names, rows=rows, everyday=True)
     subject = Sheet(wider).subject
     return wider if subject is not None and subject.name == sheet.subject.name else None
 
@@ -75,8 +95,19 @@ def _flags(number: int, random: Random) -> list[str]:
 
 def _days(number: int, random: Random) -> list[str]:
     """Draw days of about ten years, all written in one way."""
-    write, start = random.choice(_WRITTEN), _FIRST_DAY + timedelta(random.randrange(_DAYS - 3650))
+    write, start = random.choice(_DAYS_WRITTEN), _FIRST_DAY + timedelta(random.randrange(_DAYS - 3650))
     return [write(start + timedelta(random.randrange(3650))) for _ in range(number)]
+
+
+def _amounts(number: int, random: Random) -> list[str]:
+    """Draw amounts of money, all written in one way."""
+    write, size = random.choice(_AMOUNTS_WRITTEN), random.uniform(1.5, 6.5)
+    sign = random.choice("$$€£")
+    return [sign + write(10 ** random.uniform(size - 1, size + 1)) for _ in range(number)]
+
+
+def _in_thousands(amount: float) -> str:
+    return f"{amount / 1e6:.1f}M" if amount >= 1e6 else f"{amount / 1e3:.1f}K"
 
 
 def _people(number: int, random: Random) -> list[str]:
@@ -97,12 +128,25 @@ def _capitalized(header: str, random: Random) -> str:
     return header.capitalize() if random.random() < 0.4 else header
 
 
-_KINDS: tuple[tuple[Sequence[str], Callable[[int, Random], list[str]]], ...] = (
-    ((*QUALITIES, *POSSESSIONS), _flags),
-    (tuple(BEGINNINGS), _days),
-    (tuple(dict.fromkeys((*OF_THINGS, *OF_PERSONS))), _people),
-    (CODES, _codes),
+_AMOUNTS_WRITTEN: tuple[Callable[[float], str], ...] = (
+    lambda amount: f"{amount:,.2f}",
+    lambda amount: f"{amount:,.0f}",
+    _in_thousands,
 )
-"""Headers of the columns that tables get, and how their cells are drawn."""
 
-_SHARES = (0.4, 0.25, 0.2, 0.15)
+
+class AddedColumn(NamedTuple):
+    """Headers of columns that tables get, and how their cells are drawn."""
+
+    headers: Sequence[str]
+    drawn: Callable[[int, Random], list[str]]
+
+
+_ADDED = (
+    AddedColumn((*QUALITIES, *POSSESSIONS), _flags),
+    AddedColumn(tuple(BEGINNINGS), _days),
+    AddedColumn(tuple(dict.fromkeys((*OF_THINGS, *OF_PERSONS))), _people),
+    AddedColumn(CODES, _codes),
+    AddedColumn(AMOUNTS, _amounts),
+)
+_SHARES = (0.3, 0.25, 0.15, 0.1, 0.2)

@@ -13,6 +13,7 @@ from mate_cli.config.task import QueriesConfig
 from mate_cli.system.errors import UserError, disk_reason
 from mate_cli.system.files import content_hash, made_once, read_json_lines, writing_cache
 from mate_cli.tables.aggregation import NONE
+from mate_cli.tables.amounts import numbered_cells, plain_text
 from mate_cli.tables.corpus import Corpus
 from mate_cli.tables.queries.generate import DEV, SOURCES, TABLES, TRAIN, write_questions
 from mate_cli.tables.queries.sources import benchmark_of
@@ -118,8 +119,9 @@ def copy_questions(data_dir: Path, to: Path) -> list[str]:
 
 
 def _table(line: dict[str, Any]) -> Table:
-    header, *rows = (tuple(map(Cell, texts)) for texts in (line["header"], *line["rows"]))
-    return Table(line["id"], header, tuple(rows), line["title"])
+    header, everyday = tuple(map(Cell, line["header"])), bool(line.get("everyday"))
+    rows = numbered_cells(line["rows"]) if everyday else tuple(tuple(map(Cell, texts)) for texts in line["rows"])
+    return Table(line["id"], header, rows, line["title"], everyday)
 
 
 def _examples(records: list[dict[str, Any]], tables: dict[str, Table]) -> list[Example]:
@@ -127,15 +129,19 @@ def _examples(records: list[dict[str, Any]], tables: dict[str, Table]) -> list[E
     for record in records:
         before = examples[-1] if record["position"] else None
         operator, table, missing = str(record["operator"]), tables[record["table"]], record.get("missing")
+        cells = tuple((int(row), int(column)) for row, column in record["cells"])
+        answers = tuple(record["answer"])
+        if table.everyday and operator == NONE.name:  # as scores read them: 1250 for "$1,250.00"
+            answers = tuple(plain_text(table.rows[row][column]) for row, column in cells)
         examples.append(
             Example(
                 id=record["id"],
                 question=record["question"],
                 table=table if missing is None else table_without(table, missing),
-                answers=tuple(record["answer"]),
-                candidates=tuple((int(row), int(column)) for row, column in record["cells"]),
+                answers=answers,
+                candidates=cells,
                 reasoning=record["kind"],
-                value=None if operator == NONE.name else float(record["answer"][0]),
+                value=None if operator == NONE.name else float(answers[0]),
                 operator=operator,
                 conversation=record["conversation"],
                 position=record["position"],

@@ -144,4 +144,5 @@ def _digits(value: float) -> str:
 
 def _plain(table: Table) -> Record:
     header, *rows = ([cell.text for cell in row] for row in (table.header, *table.rows))
-    return {"id": table.id, "title": table.title, "header": header, "rows": rows}
+    line = {"id": table.id, "title": table.title, "header": header, "rows": rows}
+    return line | {"everyday": True} if table.everyday else line

@@ -26,6 +26,7 @@ _ADJECTIVES = {
     "cost": ("expensive", "cheap"),
     "fee": ("expensive", "cheap"),
     "area": ("large", "small"),
+    "amount": ("large", "small"),
     "size": ("large", "small"),
     "population": ("populous", "small"),
     "speed": ("fast", "slow"),
@@ -56,6 +57,10 @@ BEGINNINGS = {name: f"was {name}" for name in _STARTED} | {
     "hired": "was hired",
     "bought": "was bought",
     "ordered": "was ordered",
+    "placed": "was placed",
+    "issued": "was issued",
+    "delivered": "was delivered",
+    "sold": "was sold",
     "due": "is due",
     "arrival": "arrived",
     "departure": "left",
@@ -65,7 +70,8 @@ BEGINNINGS = {name: f"was {name}" for name in _STARTED} | {
 _BASES = {"started": "start", "joined": "join", "arrived": "arrive", "left": "leave"}
 _PRICES = ("price", "cost", "fee")
 _SUMS = (
-    *("cost", "price", "salary", "budget", "revenue", "income", "spending", "spent"),
+    *("cost", "price", "fee", "amount", "salary", "budget", "revenue", "income", "spending", "spent"),
+    *("deposit", "funding", "donation", "rent"),
     *("length", "distance", "area", "weight", "duration"),
 )
 _LONG = 7

@@ -11,10 +11,11 @@ from enum import Enum
 from functools import cached_property
 from itertools import pairwise
 
+from mate_cli.tables.everyday_values import values_of_column
 from mate_cli.tables.queries.headers import names_no_years
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tables.text import convert_to_float, is_empty, normalize_for_match
-from mate_cli.tables.values import Date, find_values
+from mate_cli.tables.values import Date, Value, find_values
 
 Key = str | float
 """The value of a cell as SQL compares it: a number, a date as YYYY-MM-DD, or a text in lower case."""
@@ -23,11 +24,13 @@ MIN_ROWS, MIN_COLUMNS, MAX_CELLS = 3, 2, 1000
 _MAX_NAME = 40  # characters
 _MIN_DISTINCT = 0.6
 _NUMBER = re.compile(r"([$£€]?)([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s?(%|[a-zA-Z]{0,6})")
+CURRENCY = re.compile(r"[$£€]")
 _ORDINALS = {"st", "nd", "rd", "th"}
 _MAX_DIGITS = 15  # a float of Python and SQLite tells apart all whole numbers of so many digits
 _CODE = re.compile(r"0\d")  # 007 is a name, 0.5 a number
 _BLANKS = {"na", "tba", "tbd", "tbc", "none", "unknown", "notavailable", "notapplicable", "tobeannounced"}
 _MARK = re.compile(r"[\W_]+")
+# Blanks around the marks of a date: "december 2 , 2001", "2013 - 06 - 27".
 _APART = re.compile(r"\s+(?=,)|(?<=\d)\s+(?=-\s*\d)|(?<=\d-)\s+(?=\d)|(?<=\d -)\s+(?=\d)")
 _TOTAL = re.compile(r"(?:(?:grand|sub|overall|career|season) ?-? ?)?totals? ?[:.]?(?: ?[(\[].*)?", re.IGNORECASE)
 _SUMMARY = re.compile(r"\w+ totals?|averages?|sum|overall|career|mean|median|all", re.IGNORECASE)
@@ -97,6 +100,7 @@ class TypedColumn:
         texts: text of each row, on one line.
         is_among_persons: whether the table has a column that only people have, as nationality.
         others: headers of the other columns, on one line, also of those that no question is about.
+        in_currency: whether the cells are amounts of money that operators compute with, as in users' own tables.
     """
 
     place: int
@@ -106,6 +110,7 @@ class TypedColumn:
     texts: tuple[str, ...]
     is_among_persons: bool = False
     others: tuple[str, ...] = ()
+    in_currency: bool = False
 
     @property
     def is_ordered(self) -> bool:
@@ -113,13 +118,13 @@ class TypedColumn:
 
     @property
     def adds_up(self) -> bool:
-        """Return whether every cell is a plain number, which operators compute with."""
+        """Return whether every cell is a number that operators compute with: a plain one, or an amount of money."""
         present = [text for text, key in zip(self.texts, self.keys, strict=True) if key is not None]
-        return self.kind is ColumnType.NUMBER and all(map(_is_plain, present))
+        return self.kind is ColumnType.NUMBER and (self.in_currency or all(map(_is_plain, present)))
 
     @property
     def subtracts(self) -> bool:
-        """Return whether every cell is a plain number or a year."""
+        """Return whether every cell is a number that operators compute with, or a year."""
         return self.adds_up or self.kind is ColumnType.YEAR
 
     @property
@@ -157,11 +162,11 @@ class Sheet:
         self.table = table
         names = [" ".join(cell.text.split()) for cell in table.header]
         counts = Counter(map(normalize_for_match, names))
-        texts = [[" ".join(row[place].text.split()) for row in table.rows] for place in range(table.num_columns)]
+        cells = [*zip(*table.rows, strict=True)]
         persons = any(_OF_PERSONS & {*normalize_for_match(name).split()} for name in names)
         self.columns = tuple(
             replace(
-                _column(place, name, texts[place]),
+                _column(place, name, cells[place], table.everyday),
                 is_among_persons=persons,
                 others=(*names[:place], *names[place + 1 :]),
             )
@@ -200,26 +205,37 @@ def _is_code(column: TypedColumn) -> bool:
     return column.name.lower() in CODES and all(any(map(str.isdecimal, text)) for text in column.texts)
 
 
-def _column(place: int, name: str, texts: Sequence[str]) -> TypedColumn:
+def _column(place: int, name: str, cells: Sequence[Cell], everyday: bool) -> TypedColumn:
+    texts = tuple(" ".join(cell.text.split()) for cell in cells)
     kind, keys = ColumnType.TEXT, [None if is_blank(text) else normalize_for_match(text) for text in texts]
     typed: list[Key | None] = [*keys]
-    present = [text for text in texts if not is_blank(text)]
+    present = [cell for cell, key in zip(cells, keys, strict=True) if key is not None]
     if len(present) > 1:
-        kind, values = _typed(name, present)
+        kind, values = _typed(name, present, everyday)
         if values is not None:
             filled = iter(values)
             typed = [None if key is None else next(filled) for key in keys]
-    return TypedColumn(place, name, kind, tuple(typed), tuple(texts))
+    return TypedColumn(place, name, kind, tuple(typed), texts, in_currency=everyday and _amounts(present) is not None)
 
 
-def _typed(name: str, texts: list[str]) -> tuple[ColumnType, Sequence[Key] | None]:
+def _typed(name: str, cells: list[Cell], everyday: bool) -> tuple[ColumnType, Sequence[Key] | None]:
     """Return the type of a column without its empty cells, and the keys if it is not text."""
+    if everyday and (amounts := _amounts(cells)) is not None:
+        return ColumnType.NUMBER, amounts
+    texts = [" ".join(cell.text.split()) for cell in cells]
     if (values := _numbers(texts)) is not None:
         are_years = all(text.isdecimal() and len(text) == 4 and int(text) in _YEARS for text in texts)
         return (ColumnType.YEAR if are_years and not names_no_years(name) else ColumnType.NUMBER), values
-    if (days := _dates(texts)) is not None:
+    found = values_of_column(cells) if everyday else [find_values(_APART.sub("", text)) for text in texts]
+    if (days := _dates(found)) is not None:
         return ColumnType.DATE, days
     return ColumnType.TEXT, None
+
+
+def _amounts(cells: Sequence[Cell]) -> list[float] | None:
+    """Read amounts of money in one currency: "$1,250.00", "$1.2M"; None for other texts."""
+    numbers = [cell.number for cell in cells if cell.number is not None and CURRENCY.search(cell.text)]
+    return numbers if len(numbers) == len(cells) else None
 
 
 def _numbers(texts: list[str]) -> list[float] | None:
@@ -235,11 +251,10 @@ def _is_number(digits: str) -> bool:
     return _CODE.match(digits) is None and sum(map(str.isdecimal, digits)) <= _MAX_DIGITS
 
 
-def _dates(texts: list[str]) -> list[str] | None:
-    """Read whole dates, also with blanks around their marks: "december 2 , 2001", "2013 - 06 - 27"."""
+def _dates(found: Sequence[tuple[Value, ...]]) -> list[str] | None:
+    """Return the days of cells with these values; None if one is no whole date."""
     days = []
-    for text in texts:
-        values = find_values(_APART.sub("", text))
+    for values in found:
         if len(values) != 1 or not isinstance(values[0], Date) or None in values[0]:
             return None
         days.append(date(*(field or 0 for field in values[0])).isoformat())

@@ -6,7 +6,10 @@ from mate_cli.tables.queries.agents import VERBS, Verb
 from mate_cli.tables.queries.headers import head_of, singular
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn
 
-OF_THINGS = ("owner", "operator", "manager", "mechanic", "inspector", "supplier", "designer", "editor", "organizer")
+OF_THINGS = (
+    *("owner", "operator", "manager", "mechanic", "inspector", "supplier", "designer", "editor", "organizer"),
+    *("customer", "client", "buyer", "tenant", "borrower"),
+)
 """Headers of people for whom a table of things may have a column."""
 
 OF_PERSONS = ("manager", "coach", "trainer", "teacher")

@@ -50,7 +50,8 @@ _PEOPLE = _words(
     "champion gymnast pilot president mayor composer singer cyclist golfer competitor contestant governor senator "
     "member incumbent winner wrestler fencer rower judge captain minister bishop king queen owner astronaut skipper "
     "jockey trainer presenter host producer goalkeeper quarterback runner-up swimmer shooter jumper representative "
-    "mechanic teacher lecturer inspector designer editor organizer architect founder librarian"
+    "mechanic teacher lecturer inspector designer editor organizer architect founder librarian customer client buyer "
+    "seller tenant borrower"
 )
 _LOCATIONS = _words("location venue stadium ground site arena city town headquarters address street building")
 _AREAS = _words("country nation state county region province district continent city town")
