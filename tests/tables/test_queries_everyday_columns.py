@@ -41,11 +41,17 @@ def added(table: Table) -> list[int]:
 def test_some_tables_get_a_copy_with_up_to_three_columns_more() -> None:
     assert [table for table in MADE if "+" not in table.id] == TABLES
     assert MADE[:20] == [*with_everyday_columns(TABLES[:20], 0)][:20]
-    assert 80 < len(WIDER) < 120  # a half
+    assert 120 < len(WIDER) < 160  # seven tenths
     for table in WIDER:
         places, (original, *names) = added(table), table.id.split("+")
         others = [column for column in range(table.num_columns) if column not in places]
-        assert table.selected(range(table.num_rows), others).rows == ORIGINAL[original].rows
+        before, after = ORIGINAL[original], table.selected(range(table.num_rows), others)
+        days = {column.place for column in Sheet(before).columns if column.kind is ColumnType.DATE}
+        assert all(
+            cell == own or place in days
+            for row, own_row in zip(after.rows, before.rows, strict=True)
+            for place, (cell, own) in enumerate(zip(row, own_row, strict=True))
+        )
         assert sorted(table.header[place].text.lower() for place in places) == sorted(names)
     assert {len(added(table)) for table in WIDER} == {1, 2, 3}
 
@@ -53,7 +59,7 @@ def test_some_tables_get_a_copy_with_up_to_three_columns_more() -> None:
 def kind_of(column: TypedColumn) -> str:
     """Name what an added column has, and check its cells."""
     name = column.name.lower()
-    if name in BEGINNINGS:
+    if name in BEGINNINGS or name == "date":
         assert column.kind is ColumnType.DATE
         assert all(1980 <= date.fromisoformat(str(key)).year < 2026 for key in column.keys)
         return "days"
@@ -144,10 +150,11 @@ def test_dates_and_money_are_read_as_in_a_users_own_table(tmp_path: Path) -> Non
     [
         (r"^(what|which) is the largest order\b(?! [a-z])", r'SELECT "order" .*SELECT MAX\("amount"\)'),
         (r"^who ordered (oak|elm|ash|fir|yew)\b(?! or)", r'SELECT "customer" FROM t WHERE "order" = '),
-        (r"(larger than|over|above) \$2 million", '"amount" > 2000000'),
+        (r"\$2 million", '"amount" [<>]=? 2000000'),
         (r"placed after 2022", "\"placed\" > '2022-12-31'"),
         (r"^what is the total amount of orders? .*nadia brandt", r'SELECT SUM\("amount"\)'),
         (r"was placed last", r'SELECT MAX\("placed"\)'),
+        (r"^(what|which) is the most recent order\b(?! [a-z])", r'SELECT "order" .*SELECT MAX\("placed"\)'),
     ],
 )
 def test_orders_are_asked_about_as_people_do(pattern: str, sql: str) -> None:
@@ -225,7 +232,7 @@ TREES = table_of(
         (r"^who owns (a |the )?(hornbeam|ginkgo|plane|rowan|(silver )?lime)", r'SELECT "owner" FROM t WHERE "tree" = '),
         (r"^who directed ", r'SELECT "director" FROM t WHERE "tree" = '),
         (r"^which trees? .*owned by (ada falk|mo weber|uma sato)", r'SELECT "tree" FROM t WHERE .*"owner" = '),
-        (r"^(which|what) trees? does \w+( \w+)? own", r'SELECT "tree" FROM t WHERE "owner" = '),
+        (r"^(which|what) trees? does \w+( \w+)? own\b", r'SELECT "tree" FROM t WHERE "owner" = '),
         (r"^where is ", r'SELECT "street" FROM t WHERE "tree" = '),
         (r"^(how much does|what does) \w+( \w+)? cost", r'SELECT "price" FROM t WHERE "tree" = '),
     ],

@@ -7,13 +7,11 @@ from random import Random
 
 from mate_cli.tables.table import Table
 
-_SHARE = 0.5
-
 
 def with_copies(
-    tables: Sequence[Table], seed: int, what: str, copied: Callable[[Table, Random], Table | None]
+    tables: Sequence[Table], seed: int, what: str, copied: Callable[[Table, Random], Table | None], share: float
 ) -> Iterator[Table]:
-    """Yield each table; after a half of them, drawn at random, yield the copy that ``copied`` makes, if it makes one.
+    """Yield each table; after a share of them, drawn at random, yield the copy that ``copied`` makes, if it makes one.
 
     Args:
         what: name of these draws, so that those of other copies of a table differ.
@@ -21,5 +19,5 @@ def with_copies(
     for table in tables:
         yield table
         random = Random(f"{seed} {what} of {table.id}")
-        if random.random() < _SHARE and (copy := copied(table, random)) is not None:
+        if random.random() < share and (copy := copied(table, random)) is not None:
             yield copy

@@ -12,7 +12,7 @@ from mate_cli.tables.amounts import numbered_cells
 from mate_cli.tables.queries.copies import with_copies
 from mate_cli.tables.queries.headers import head_of
 from mate_cli.tables.queries.scales import BEGINNINGS
-from mate_cli.tables.queries.sheet import CODES, MAX_CELLS, Sheet
+from mate_cli.tables.queries.sheet import CODES, MAX_CELLS, ColumnType, Sheet
 from mate_cli.tables.queries.verbs import OF_PERSONS, OF_THINGS
 from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_person
 from mate_cli.tables.table import Cell, Table
@@ -42,27 +42,40 @@ _SURNAMES = (
 _FIRST_DAY, _DAYS = date(1980, 1, 1), 16_800  # before 2026
 _DAYS_WRITTEN: tuple[Callable[[date], str], ...] = (
     date.isoformat,
-    date.isoformat,
-    lambda day: f"{day.month}/{day.day}/{day.year}",
     lambda day: f"{day:%B} {day.day}, {day.year}",
     lambda day: f"{day.day} {day:%B} {day.year}",
 )
+
+
+def _with_strokes(day: date) -> str:
+    return f"{day.month}/{day.day}/{day.year}"
 
 
 def with_everyday_columns(tables: Sequence[Table], seed: int) -> Iterator[Table]:
     """Yield each table; after some of them yield a copy, ``ID+HEADER``, with up to three columns more, drawn at random.
 
     Only tables whose rows are told apart get them, and none under a header that they have already. The copies are read
-    as users' own tables are, with amounts of money and dates as people write them.
+    as users' own tables are, with amounts of money and days as people write them, also those that were there before.
     """
-    return with_copies(tables, seed, "everyday column", _wider)
+    return with_copies(tables, seed, "everyday column", _wider, share=0.7)
 
 
 def _wider(table: Table, random: Random) -> Table | None:
-    wider, number = table, random.choice((1, 1, 2, 3))
+    wider, number = table, random.choice((1, 2, 2, 3))
     for added in dict.fromkeys(random.choices(_ADDED, _SHARES, k=number)):
         wider = _with_column(wider, added, random) or wider
-    return None if wider is table else wider
+    return None if wider is table else _with_days_rewritten(wider, random)
+
+
+def _with_days_rewritten(table: Table, random: Random) -> Table:
+    """Return a table with every column of days written in one way, half of the time with strokes."""
+    days = {column.place: column.keys for column in Sheet(table).columns if column.kind is ColumnType.DATE}
+    write = _with_strokes if random.random() < 0.5 else random.choice(_DAYS_WRITTEN)
+    texts = [[cell.text for cell in row] for row in table.rows]
+    for place, keys in days.items():
+        for row, key in zip(texts, keys, strict=True):
+            row[place] = row[place] if key is None else write(date.fromisoformat(str(key)))
+    return replace(table, rows=numbered_cells(texts))
 
 
 def _with_column(table: Table, added: AddedColumn, random: Random) -> Table | None:
@@ -94,9 +107,9 @@ def _flags(number: int, random: Random) -> list[str]:
 
 
 def _days(number: int, random: Random) -> list[str]:
-    """Draw days of about ten years, all written in one way."""
-    write, start = random.choice(_DAYS_WRITTEN), _FIRST_DAY + timedelta(random.randrange(_DAYS - 3650))
-    return [write(start + timedelta(random.randrange(3650))) for _ in range(number)]
+    """Draw days of up to ten years."""
+    start, length = _FIRST_DAY + timedelta(random.randrange(_DAYS - 3650)), random.choice((60, 730, 3650))
+    return [str(start + timedelta(random.randrange(length))) for _ in range(number)]
 
 
 def _amounts(number: int, random: Random) -> list[str]:
@@ -144,9 +157,9 @@ class AddedColumn(NamedTuple):
 
 _ADDED = (
     AddedColumn((*QUALITIES, *POSSESSIONS), _flags),
-    AddedColumn(tuple(BEGINNINGS), _days),
+    AddedColumn((*BEGINNINGS, *["date"] * 5), _days),
     AddedColumn(tuple(dict.fromkeys((*OF_THINGS, *OF_PERSONS))), _people),
     AddedColumn(CODES, _codes),
     AddedColumn(AMOUNTS, _amounts),
 )
-_SHARES = (0.3, 0.25, 0.15, 0.1, 0.2)
+_SHARES = (0.2, 0.3, 0.1, 0.1, 0.3)

@@ -45,7 +45,7 @@ def with_measures(tables: Sequence[Table], seed: int) -> Iterator[Table]:
 
     Only tables without a measure get a copy, and only columns of plain numbers or years a new name.
     """
-    return with_copies(tables, seed, "measure", _renamed)
+    return with_copies(tables, seed, "measure", _renamed, share=0.5)
 
 
 def _renamed(table: Table, random: Random) -> Table | None:

@@ -97,19 +97,27 @@ def extreme_of_some(draw: Draw) -> Question:
 
 def _most(draw: Draw, answer: TypedColumn, by: TypedColumn, highest: bool) -> tuple[str, str]:
     """Word an extreme as a verb, "had the most points" or "is the tallest", and as a whole question."""
-    name, adjectives, verb = draw.name(answer).one, draw.scale(by), began(by)
+    name, adjective, verb = draw.name(answer).one, _adjective(draw, by, highest), began(by)
     if verb is not None and answer is draw.subject and draw.happens(0.4):
         verb += " last" if highest else " first"
         return verb, f"what is the {name} that {verb}"
     words = superlative(by, highest, draw.random)
     had, named = f"{draw.choice(('had', 'has', 'had'))} {words}", f"what is the {name} with {words}"
-    if adjectives is None or not draw.happens(0.8):
+    if adjective is None:
         return had, named
-    adjective = most(adjectives[not highest])
     if answer is not draw.subject:
         return had, f"what is the {name} of the {adjective} {draw.name(draw.subject).one}"
     verb = f"{draw.choice(('is', 'is', 'was'))} the {adjective}"
     return verb, f"{draw.choice(('what', 'which', 'who' if is_person(answer) else 'which'))} is the {adjective} {name}"
+
+
+def _adjective(draw: Draw, by: TypedColumn, highest: bool) -> str | None:
+    """Return what people call the row with the highest or lowest value, mostly: "tallest", "most recent"."""
+    if (adjectives := draw.scale(by)) is not None:
+        return most(adjectives[not highest]) if draw.happens(0.8) else None
+    if is_time(by) and not draw.needs_name(by) and draw.happens(0.4):
+        return draw.choice(("latest", "most recent") if highest else ("earliest",))
+    return None
 
 
 def ranked(draw: Draw) -> Question:
