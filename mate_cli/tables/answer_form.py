@@ -74,7 +74,7 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
     """Return whether a model that lists or counts cells of a column of numbers should have added them up.
 
     It should, if "how many" is followed by the name of the column, or a part of it, in the plural, or if that name
-    comes after "how much". A single cell that is not counted is left as the answer.
+    comes after "how much" or "total". A single cell that is not counted is left as the answer.
 
     Args:
         cells: those that the model chose.
@@ -88,7 +88,8 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
         return False
     (column,) = columns
     header = table.header[column].text
-    return (_counts(text, header) or _measures(text, header)) and _has_amounts(table, column)
+    asks = _counts(text, header) or _measures(text, header) or (lists and _totals(text, header))
+    return asks and _has_amounts(table, column)
 
 
 def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
@@ -139,6 +140,12 @@ def _measures(text: str, header: str) -> bool:
     """Return whether a question asks how much there is of what a header names."""
     asked, name = _HOW_MUCH.search(text), head_of(header)
     return asked is not None and bool(name) and re.search(rf"\b{re.escape(name)}\b", asked[1]) is not None
+
+
+def _totals(text: str, header: str) -> bool:
+    """Return whether a question asks for the total of what a header names."""
+    name = head_of(header)
+    return bool(name) and re.search(rf"\b(?:total|combined) {re.escape(name)}\b", text) is not None
 
 
 def _may_be_quantity(text: str) -> bool:

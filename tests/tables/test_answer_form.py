@@ -72,6 +72,15 @@ def test_other_questions_are_left_as_they_are(question: str, column: str, operat
     assert not asks_for_sum(question, CLUBS, cells(column, 0, 2), operator)
 
 
+def test_cells_listed_for_a_total_are_added_up() -> None:
+    for question in ("What is the total spent in Holt?", "what was the combined spent for Holt and Lund"):
+        assert asks_for_sum(question, CLUBS, cells("spent", 0, 2), "NONE")
+        assert not asks_for_sum(question, CLUBS, cells("spent", 0), "NONE")
+        assert not asks_for_sum(question, CLUBS, cells("spent", 0, 2), "COUNT")
+    assert not asks_for_sum("What is the total spent by each club?", CLUBS, cells("spent", 0, 2), "NONE")
+    assert not asks_for_sum("What is the total of Holt?", CLUBS, cells("spent", 0, 2), "NONE")
+
+
 def test_years_and_numbers_of_rows_are_no_amounts() -> None:
     years = table("years,rounds", "1961,1", "1974,2", "1983,3", "1990,4", "1998,5")
     assert not asks_for_sum("how many years are there", years, [(0, 0), (1, 0)], "COUNT")
