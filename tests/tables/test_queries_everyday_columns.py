@@ -46,7 +46,8 @@ def test_some_tables_get_a_copy_with_up_to_three_columns_more() -> None:
         places, (original, *names) = added(table), table.id.split("+")
         others = [column for column in range(table.num_columns) if column not in places]
         before, after = ORIGINAL[original], table.selected(range(table.num_rows), others)
-        days = {column.place for column in Sheet(before).columns if column.kind is ColumnType.DATE}
+        days = {column.place: column.keys for column in Sheet(before).columns if column.kind is ColumnType.DATE}
+        assert days.items() <= {column.place: column.keys for column in Sheet(after).columns}.items()
         assert all(
             cell == own or place in days
             for row, own_row in zip(after.rows, before.rows, strict=True)

@@ -18,13 +18,7 @@ from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs,
 from mate_cli.tables.queries.scales import began, measured, more, most
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
-from mate_cli.tables.queries.words import (
-    is_amount,
-    is_flag,
-    is_person,
-    is_time,
-    is_who,
-)
+from mate_cli.tables.queries.words import is_amount, is_flag, is_person, is_time, is_who
 
 _MAX_LISTED = 12
 

@@ -210,18 +210,17 @@ def _column(place: int, name: str, cells: Sequence[Cell], everyday: bool) -> Typ
     kind, keys = ColumnType.TEXT, [None if is_blank(text) else normalize_for_match(text) for text in texts]
     typed: list[Key | None] = [*keys]
     present = [cell for cell, key in zip(cells, keys, strict=True) if key is not None]
+    amounts = _amounts(present) if everyday and len(present) > 1 else None
     if len(present) > 1:
-        kind, values = _typed(name, present, everyday)
+        kind, values = (ColumnType.NUMBER, amounts) if amounts is not None else _typed(name, present, everyday)
         if values is not None:
             filled = iter(values)
             typed = [None if key is None else next(filled) for key in keys]
-    return TypedColumn(place, name, kind, tuple(typed), texts, in_currency=everyday and _amounts(present) is not None)
+    return TypedColumn(place, name, kind, tuple(typed), texts, in_currency=amounts is not None)
 
 
 def _typed(name: str, cells: list[Cell], everyday: bool) -> tuple[ColumnType, Sequence[Key] | None]:
     """Return the type of a column without its empty cells, and the keys if it is not text."""
-    if everyday and (amounts := _amounts(cells)) is not None:
-        return ColumnType.NUMBER, amounts
     texts = [" ".join(cell.text.split()) for cell in cells]
     if (values := _numbers(texts)) is not None:
         are_years = all(text.isdecimal() and len(text) == 4 and int(text) in _YEARS for text in texts)
