@@ -63,10 +63,8 @@ def candidates(trial: Trial) -> list[str]:
     if trial.device == "cuda":
         half = trial.dtype in (torch.bfloat16, torch.float16)
         return ["dense", "flex", *(["varlen"] if half and by_line and not trial.dropout else [])]
-    if not by_line:
-        return ["dense"]
     has_native = trial.device == "cpu" and is_loadable(trial.dtype, trial.head_dim)
-    return ["dense", *(["native"] if has_native else []), "ragged", "blocks"]
+    return ["dense", *(["native"] if has_native else []), *(["ragged", "blocks"] if by_line else [])]
 
 
 def measure(trial: Trial) -> dict[str, float]:

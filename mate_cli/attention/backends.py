@@ -141,18 +141,19 @@ def fastest_backend(
 ) -> str:
     """Name the exact backend that should be fastest for the documents and lines of a batch.
 
-    CPU: ``native`` if its kernel works here, else ``ragged``, whose plan tells whether ``dense`` is faster. XLA, which
-    compiles for each shape: see ``cheapest_on_xla``. CUDA: from ``_CUDA_LONG`` tokens per document ``varlen`` in low
-    precision and ``flex`` in fp32, else ``dense`` (an estimate, not measured).
+    CPU: ``native`` if its kernel works here, else ``ragged``, whose plan tells whether ``dense`` is faster; ``dense``
+    for heads that ``ragged`` cannot do. XLA, which compiles for each shape: see ``cheapest_on_xla``. CUDA: from
+    ``_CUDA_LONG`` tokens per document ``varlen`` in low precision and ``flex`` in fp32, else ``dense`` (an estimate,
+    not measured).
     """
     if device == "xla" and "row_or_column" not in kinds:
         return "blocks" if layout.shape is None else cheapest_on_xla(kinds, layout.shape)
     tokens = np.bincount(layout.document[layout.document >= 0], minlength=1)
     if device == "cuda" and set(kinds) != {"full"} and tokens.mean() >= _CUDA_LONG:
         return "varlen" if low_precision and "row_or_column" not in kinds else "flex"
-    if device != "cpu" or "row_or_column" in kinds:
-        return "dense"
-    return "native" if native else "ragged"
+    if device == "cpu" and native:
+        return "native"
+    return "ragged" if device == "cpu" and "row_or_column" not in kinds else "dense"
 
 
 def cheapest_on_xla(kinds: tuple[Kind, ...], shape: FixedShape) -> str:

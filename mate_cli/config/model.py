@@ -24,7 +24,7 @@ HEADS = (*TRAINED_HEADS, *BENCH_HEADS)
 # The backends that can compute the heads, where not all can; with "auto" alone: an attention of their own.
 HEAD_BACKENDS = {
     "full": tuple(name for name in BACKENDS if name != "bucketed"),
-    "row_or_column": ("auto", "autotune", "eager", "dense", "flex"),
+    "row_or_column": ("auto", "autotune", "eager", "dense", "native", "flex"),
     "linformer": ("auto",),
     "table_etc": ("auto",),
     **dict.fromkeys(BENCH_HEADS, ("auto",)),

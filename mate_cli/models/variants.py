@@ -96,5 +96,5 @@ def make_planner(
     kernel = (torch.bfloat16 if low_precision else torch.float32, config.hidden_size // config.num_attention_heads)
     if backend == "native":
         check_loadable(*kernel)
-    native = backend == "auto" and device == "cpu" and "row_or_column" not in kinds and is_loadable(*kernel)
+    native = backend == "auto" and device == "cpu" and is_loadable(*kernel)
     return PatternPlanner(kinds, backend, device, buckets, low_precision, dropout, native)

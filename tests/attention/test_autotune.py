@@ -74,7 +74,7 @@ def test_a_memory_that_cannot_be_written_stops_nothing(batch, trials, tmp_path):
 
 def test_candidates_are_exact_and_run_there():
     assert candidates(trial_of(mate_pattern(4))) == ["dense", *NATIVE, "ragged", "blocks"]
-    assert candidates(trial_of(ROW_OR_COLUMN)) == ["dense"]
+    assert candidates(trial_of(ROW_OR_COLUMN)) == ["dense", *NATIVE]
     assert candidates(trial_of(mate_pattern(4), device="cuda")) == ["dense", "flex"]
     assert candidates(trial_of(full_pattern(4), torch.bfloat16, "cuda")) == ["dense", "flex", "varlen"]
     assert not any(BACKENDS[name].needs_gpu for name in candidates(trial_of(mate_pattern(4))))

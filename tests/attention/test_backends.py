@@ -119,7 +119,7 @@ def test_edge_cases(name, case, backend):
 ROW_OR_COLUMN = Pattern((HeadGroup("row_or_column", 2),))
 
 
-@pytest.mark.parametrize("backend", ["dense", "flex"])
+@pytest.mark.parametrize("backend", ["dense", "flex", "native"])
 def test_one_mask_for_all_heads(backend):
     batch = layout(
         [document(3, True, 4, 4, np.random.default_rng(0)), document(5, True, 9, 2, np.random.default_rng(1))], [1, 0]
@@ -127,7 +127,7 @@ def test_one_mask_for_all_heads(backend):
     assert_equal(batch, ROW_OR_COLUMN, backend)
 
 
-@pytest.mark.parametrize("backend", ["native", "ragged", "blocks", "varlen", "bucketed"])
+@pytest.mark.parametrize("backend", ["ragged", "blocks", "varlen", "bucketed"])
 def test_backends_by_line_refuse_one_mask_for_all_heads(backend):
     batch = layout([document(3, True, 4, 4, np.random.default_rng(0))], [1])
     with pytest.raises(UserError, match="row_or_column"):

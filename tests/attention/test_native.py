@@ -60,7 +60,7 @@ def drawn(batch, pattern, rate):
 @pytest.mark.parametrize("rate", [0.0, 0.1])
 @pytest.mark.parametrize("head_dim", fast(5, 40, 64, of=(5, 16, 32, 40, 64, 128)))
 def test_heads_of_any_width(batch, head_dim, rate):
-    pattern = Pattern((HeadGroup("row", 2), HeadGroup("full", 1), HeadGroup("column", 1)))
+    pattern = Pattern(tuple(HeadGroup(kind, 1) for kind in ("row", "full", "column", "row_or_column")))
     results = (run(batch, pattern, backend, head_dim, rate=rate) for backend in ("native", "eager"))
     for ours, reference in zip(*results, strict=True):
         torch.testing.assert_close(ours, reference, rtol=0, atol=1e-10)

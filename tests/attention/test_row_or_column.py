@@ -22,7 +22,7 @@ def sees(batch, i, j):
     return bool(question or batch.row[i] == batch.row[j] or batch.column[i] == batch.column[j])
 
 
-@pytest.mark.parametrize("backend", ["eager", "dense", "flex", "auto"])
+@pytest.mark.parametrize("backend", ["eager", "dense", "native", "flex", "auto"])
 @settings(max_examples=15)
 @given(batch=layouts())
 def test_one_mask_for_all_heads(backend, batch):
@@ -46,6 +46,20 @@ def test_one_mask_for_all_heads(backend, batch):
     torch.testing.assert_close(gradient, of_reference, rtol=0, atol=1e-10)
 
 
-def test_auto_takes_dense_on_the_cpu():
+@pytest.mark.parametrize("backend", ["dense", "native"])
+def test_tokens_that_see_themselves_alone(backend):
+    """On the diagonal of a table without a question; the first keys that are looked at are closed to most queries."""
+    tokens = np.arange(1, 151)
+    batch = layout([(tokens.tolist(), tokens.tolist(), [1] * len(tokens))], [0])
+    qkv = torch.randn(150, 3 * HEADS * HEAD_DIM, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    value = qkv[:, 2 * HEADS * HEAD_DIM :]
+    output = attend(qkv, build_plan(batch, SAT.kinds, backend), SAT)
+    torch.testing.assert_close(output, value, rtol=0, atol=1e-6)
+    (gradient,) = torch.autograd.grad(output.sum(), qkv)
+    (of_value,) = torch.autograd.grad(value.sum(), qkv)
+    torch.testing.assert_close(gradient, of_value, rtol=0, atol=1e-6)
+
+
+def test_auto_without_the_kernel():
     batch = layout([document(3, True, 40, 4, np.random.default_rng(0))], [0])
     assert build_plan(batch, SAT.kinds).backend == "dense"

@@ -159,7 +159,7 @@ def test_every_key_says_what_it_means_and_is_found_by_its_name() -> None:
         (
             ["model=sat", "model.attention.backend=ragged"],
             "model.attention.backend=ragged cannot do heads=row_or_column: "
-            "choose from auto, autotune, eager, dense, flex",
+            "choose from auto, autotune, eager, dense, native, flex",
         ),
         (
             ["model=linformer", "model.attention.backend=dense"],

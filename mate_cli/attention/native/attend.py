@@ -69,7 +69,7 @@ class _KernelGroup(ctypes.Structure):
     """``Group`` of ``kernel.cpp``."""
 
     _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("order", "documents", "lines", "chunks")),
+        *((name, ctypes.c_void_p) for name in ("order", "cells", "documents", "lines", "chunks")),
         *((name, ctypes.c_int32) for name in ("num_documents", "num_chunks", "num_sums", "heads")),
     ]
 
@@ -136,6 +136,7 @@ class _Kernel:
 def _structure(plan: NativeGroup, heads: int) -> _KernelGroup:
     return _KernelGroup(
         order=plan.order.data_ptr(),
+        cells=plan.cells.data_ptr(),
         documents=plan.documents.data_ptr(),
         lines=plan.lines.data_ptr(),
         chunks=plan.chunks.data_ptr(),

@@ -1,8 +1,10 @@
-// Exact attention of a packed batch on a CPU, forward and backward: heads that see rows, columns or whole documents.
+// Exact attention of a packed batch on a CPU, forward and backward: heads that see rows, columns, both or whole
+// documents.
 //
 // A line is a row, a column, or a whole document if the head sees all. The tokens of a line attend to their line and to
-// the question of their document; the question attends to the whole document. A line is far too short to fill a
-// library's matrix product, so the products are written out here:
+// the question of their document; the question attends to the whole document. Heads that see rows and columns at once
+// have the whole document as their line, in which the pairs of other cells are closed. A line is far too short to fill
+// a library's matrix product, so the products are written out here:
 //
 // - A tile is up to QUERIES queries times KEYS keys, stored [key][query]. The lanes of a vector are queries, so the
 //   softmax needs no sum across lanes, and a short line wastes lanes (up to a multiple of LANES) but never keys.
@@ -40,8 +42,13 @@ struct Chunk {  // some lines of a document; the `part`-th of its document
   int32_t document, first_line, end_line, part;
 };
 
+struct Cell {
+  int32_t row, column;
+};
+
 struct Group {  // heads that see the same lines
   const int32_t* order;  // tokens by document; in a document the question first, then line by line
+  const Cell* cells;     // of each token, if only tokens of one row or column in a line see each other; else null
   const Document* documents;
   const Line* lines;
   const Chunk* chunks;
@@ -112,15 +119,14 @@ inline void store(T* to, V vector) {
   std::memcpy(to, &vector, sizeof vector);
 }
 
-// 2^x for x <= 0, with a relative error of 1e-7, in 32 bits; NaN stays NaN, and what underflows is 2^-126, not 0.
+// 2^x for x <= 0, with a relative error of 1e-7, in 32 bits; NaN stays NaN. Below 2^-126 it is 0: what is so small
+// slows every product down.
 template <class V>
 inline V exp2_of(V x) {
   if constexpr (std::is_same_v<Number, double>) {
     for (int i = 0; i < LANES; i++) x[i] = std::exp2(x[i]);
     return x;
   } else {
-    const V lowest = V{} - 126.0f;
-    x = x < lowest ? lowest : x;
     // Adding 1.5 * 2^23 leaves no bits for the fraction: the low bits of the sum are x rounded to an integer.
     const V magic = V{} + 12582912.0f, shifted = x + magic, fraction = x - (shifted - magic);
     // Minimax polynomial of 2^fraction on [-0.5, 0.5]; its relative error is 2e-9.
@@ -130,8 +136,9 @@ inline V exp2_of(V x) {
     Mask exponent;
     std::memcpy(&exponent, &shifted, sizeof exponent);
     exponent = (exponent << 23) + 0x3f800000;
-    std::memcpy(&x, &exponent, sizeof x);
-    return power * x;
+    V whole;
+    std::memcpy(&whole, &exponent, sizeof whole);
+    return x < V{} - 126.0f ? V{} : power * whole;
   }
 }
 
@@ -386,6 +393,7 @@ void run_tasks(const std::vector<Task>& tasks, int threads, Body body) {
 // What a task reads of its head.
 struct HeadInput {
   Columns<const Stored> query, key, value;
+  const Cell* cells;  // see Group
   int head_dim;
   Number scale;  // of queries: scores are in units of log 2
   const uint32_t *query_words = nullptr, *key_words = nullptr;  // by token; null: no dropout
@@ -393,7 +401,10 @@ struct HeadInput {
   Number kept;
 
   HeadInput(const Batch& batch, const Head& head, const Stored* qkv)
-      : head_dim(batch.head_dim), drop_below(batch.drop_below), kept(batch.query_words ? batch.kept : 1) {
+      : cells(head.group->cells),
+        head_dim(batch.head_dim),
+        drop_below(batch.drop_below),
+        kept(batch.query_words ? batch.kept : 1) {
     const int64_t stride = 3 * int64_t(batch.heads) * head_dim;
     query = {qkv + head.query, stride}, key = {qkv + head.key, stride}, value = {qkv + head.value, stride};
     scale = Number(1.4426950408889634 / std::sqrt(double(head_dim)));
@@ -440,6 +451,29 @@ struct Keys {
   }
 };
 
+// Rows and columns of some queries.
+struct Places {
+  alignas(64) int32_t row[QUERIES], column[QUERIES];
+
+  void read(const Cell* cells, const int32_t* tokens, int count) {
+    for (int q = 0; q < count; q++) row[q] = cells[tokens[q]].row, column[q] = cells[tokens[q]].column;
+  }
+
+  // Make the scores of keys in other rows and columns so low that their weights are as good as 0.
+  void close(const Cell* cells, const int32_t* key_tokens, int keys, int lanes, Number* tile) const {
+    const Vector lowest = Vector{} - Number(1e30);  // infinity less infinity would be NaN
+    for (int q = 0; q < lanes; q += LANES) {
+      const SignedWords rows = load<SignedWords>(row + q), columns = load<SignedWords>(column + q);
+      for (int j = 0; j < keys; j++) {
+        const Cell cell = cells[key_tokens[j]];
+        const Mask is_open = __builtin_convertvector((rows == cell.row) | (columns == cell.column), Mask);
+        Number* scores = tile + j * QUERIES + q;
+        store(scores, is_open ? load(scores) : lowest);
+      }
+    }
+  }
+};
+
 // ---- Forward --------------------------------------------------------------------------------------------------------
 
 // Some queries of one head, and their results for the keys seen so far.
@@ -449,6 +483,7 @@ struct ForwardBlock {
   alignas(64) Number output[QUERIES * WIDTH];
   alignas(64) Number highest[QUERIES], sum[QUERIES], rescale[QUERIES];
   alignas(64) uint32_t words[QUERIES];
+  Places places;
   const int32_t* tokens;
   int count, lanes;
   bool is_first;  // no keys seen yet
@@ -458,12 +493,15 @@ struct ForwardBlock {
     for (int q = 0; q < count; q++) read_row(head.query[tokens[q]], head.head_dim, head.scale, output + q * WIDTH);
     transpose(output, count, lanes, across);
     for (int q = 0; head.query_words && q < count; q++) words[q] = head.query_words[tokens[q]];
+    if (head.cells) places.read(head.cells, tokens, count);
   }
 
-  void see(const HeadInput& head, const Keys& keys) {
+  // `in_line`: queries and keys are of one line; else one of them is a question.
+  void see(const HeadInput& head, const Keys& keys, bool in_line) {
     for (int first = 0; first < keys.count; first += KEYS) {
       const int n = std::min(KEYS, keys.count - first);
       multiply(n, lanes, keys.key.data() + first, across, tile);
+      if (in_line && head.cells) places.close(head.cells, keys.tokens + first, n, lanes, tile);
       if (head.key_words)
         weigh<true>(head, keys.tokens + first, n);
       else
@@ -525,7 +563,7 @@ void forward_question(ForwardSpace& space, const Group& group, const Document& d
     space.block.start(head, group.order + q, std::min(QUERIES, document.table - q));
     for (int32_t j = document.begin; j < document.end; j += KEYS) {  // few blocks: to keep all keys does not pay
       space.line.read(head, group.order + j, std::min(KEYS, document.end - j), false);
-      space.block.see(head, space.line);
+      space.block.see(head, space.line, false);
     }
     space.block.finish(head, output, log_sum);
   }
@@ -540,8 +578,8 @@ void forward_lines(ForwardSpace& space, const Group& group, const Chunk& chunk, 
     space.line.read(head, group.order + begin, end - begin, end - begin >= COPY_FROM);
     for (int32_t q = begin; q < end; q += QUERIES) {
       space.block.start(head, group.order + q, std::min(QUERIES, end - q));
-      space.block.see(head, space.question);
-      space.block.see(head, space.line);
+      space.block.see(head, space.question, false);
+      space.block.see(head, space.line, true);
       space.block.finish(head, output, log_sum);
     }
   }
@@ -619,6 +657,7 @@ struct BackwardBlock {
   alignas(64) Number queries[QUERIES * WIDTH], grad_output[QUERIES * WIDTH], grad_query[QUERIES * WIDTH];
   alignas(64) Number log_sum[QUERIES], delta[QUERIES];  // delta: dO . O log(2)
   alignas(64) uint32_t words[QUERIES];
+  Places places;
   const int32_t* tokens;
   int count, lanes;
   bool is_first;  // no keys seen yet
@@ -643,12 +682,14 @@ struct BackwardBlock {
     transpose(queries, count, lanes, across);
     transpose(grad_output, count, lanes, grad_across);
     for (int q = 0; q < count; q++) read_row(grad.grad_output[tokens[q]], head.head_dim, 1, grad_output + q * WIDTH);
+    if (head.cells) places.read(head.cells, tokens, count);
   }
 
-  void see(Tiles& tiles, const HeadInput& head, const Keys& keys, KeyGradients& grads) {
+  void see(Tiles& tiles, const HeadInput& head, const Keys& keys, KeyGradients& grads, bool in_line) {
     for (int first = 0; first < keys.count; first += KEYS) {
       const int n = std::min(KEYS, keys.count - first);
       multiply(n, lanes, keys.key.data() + first, across, tiles.weights);
+      if (in_line && head.cells) places.close(head.cells, keys.tokens + first, n, lanes, tiles.weights);
       multiply(n, lanes, keys.value.data() + first, grad_across, tiles.grad_scores);
       if (head.key_words)
         differentiate<true>(tiles, head, keys.tokens + first, n);
@@ -715,7 +756,7 @@ void backward_lines(BackwardSpace& space, const Group& group, const Chunk& chunk
   for (int b = 0; b < blocks; b++) {
     BackwardBlock& asking = space.question_blocks[b];
     asking.start(head, grad, question + b * QUERIES, std::min(QUERIES, asked - b * QUERIES));
-    if (chunk.part == 0) asking.see(tiles, head, space.question, question_grads);
+    if (chunk.part == 0) asking.see(tiles, head, space.question, question_grads, false);
   }
 
   for (int32_t l = chunk.first_line; l < chunk.end_line; l++) {
@@ -724,12 +765,12 @@ void backward_lines(BackwardSpace& space, const Group& group, const Chunk& chunk
     const bool is_long = end - begin >= COPY_FROM;
     space.line.read(head, tokens, end - begin, is_long);
     line_grads.start(head, grad, tokens, end - begin, is_long);
-    for (int b = 0; b < blocks; b++) space.question_blocks[b].see(tiles, head, space.line, line_grads);
+    for (int b = 0; b < blocks; b++) space.question_blocks[b].see(tiles, head, space.line, line_grads, false);
     for (int32_t q = begin; q < end; q += QUERIES) {
       BackwardBlock& block = space.block;
       block.start(head, grad, group.order + q, std::min(QUERIES, end - q));
-      block.see(tiles, head, space.question, question_grads);
-      block.see(tiles, head, space.line, line_grads);
+      block.see(tiles, head, space.question, question_grads, false);
+      block.see(tiles, head, space.line, line_grads, true);
       for (int i = 0; i < block.count; i++)
         write_row(block.grad_query + i * WIDTH, head.head_dim, head.scale, grad.grad_query[block.tokens[i]]);
     }

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from mate_cli.attention.pattern import Kind
 from mate_cli.attention.plan import Layout, Plan, ranks, run_lengths, run_starts
-from mate_cli.system.errors import UserError
 
 # Pairs of a query and a key, of one head, in a chunk: large enough to be worth a task, small enough to share out. It
 # must not depend on the number of threads, or the sums of gradients would.
@@ -23,6 +22,8 @@ class NativeGroup(NamedTuple):
 
     Attributes:
         order: int32 ``[real tokens]``, by document; in a document the question first, then line by line.
+        cells: int32 ``[tokens, 2]``, row and column, if tokens of a line see those of their row and column alone;
+            else empty.
         documents: int32 ``[documents, 5]``: begin; end of the question; end; first of its rows of sums; chunks.
         lines: int32 ``[lines, 2]``: begin, end.
         chunks: int32 ``[chunks, 4]``: document; first line; end of the lines; number within the document.
@@ -31,6 +32,7 @@ class NativeGroup(NamedTuple):
     """
 
     order: Tensor
+    cells: Tensor
     documents: Tensor
     lines: Tensor
     chunks: Tensor
@@ -53,11 +55,7 @@ class NativePlan(Plan):
 
 
 def native_plan(layout: Layout, kinds: tuple[Kind, ...]) -> NativePlan:
-    """Plan every kind of head.
-
-    Raises:
-        UserError: a kind is ``row_or_column``.
-    """
+    """Plan every kind of head."""
     spans = layout.spans()
     groups = {kind: _group(kind, layout, spans) for kind in set(kinds)}
     padding = _int32(np.flatnonzero(layout.document < 0))
@@ -83,8 +81,10 @@ def _group(kind: Kind, layout: Layout, spans: np.ndarray) -> NativeGroup:
     documents = np.stack([begin, begin + question, end, np.cumsum(sums) - sums, parts], axis=1)
     length = lines[:, 1] - lines[:, 0]
     pairs = (length * (length + question[document[lines[:, 0]]])).sum() + (question * (end - begin)).sum()
+    cells = np.stack([layout.row, layout.column], axis=1) if kind == "row_or_column" else np.zeros((0, 2))
     return NativeGroup(
         order=_int32(tokens[by_line]),
+        cells=_int32(cells),
         documents=_int32(documents),
         lines=_int32(lines),
         chunks=_int32(chunks),
@@ -94,12 +94,15 @@ def _group(kind: Kind, layout: Layout, spans: np.ndarray) -> NativeGroup:
 
 
 def _line_numbers(kind: Kind, layout: Layout) -> np.ndarray:
-    """Return the line of each token, ``[tokens]``: -1 in the question; the whole document is line 0 for ``full``."""
+    """Return the line of each token, ``[tokens]``: -1 in the question.
+
+    The whole document is line 0 for ``full``, and all of it but the question for ``row_or_column``.
+    """
+    everything = np.zeros(len(layout.document), np.int64)
     if kind == "full":
-        return np.zeros(len(layout.document), np.int64)
-    if kind not in ("row", "column"):
-        raise UserError(f"model.attention.backend=native cannot do {kind!r} heads; take dense")
-    return np.where(layout.segment == 0, -1, layout.row if kind == "row" else layout.column)
+        return everything
+    lines = {"row": layout.row, "column": layout.column, "row_or_column": everything}
+    return np.where(layout.segment == 0, -1, lines[kind])
 
 
 def _chunks(lines: np.ndarray, document: np.ndarray, question: np.ndarray) -> np.ndarray:
