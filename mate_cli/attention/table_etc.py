@@ -21,6 +21,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mate_cli.attention.native.table_etc import (
+    NativeTableEtcPlan,
+    attend_native_table_etc,
+    native_table_etc_plan,
+)
 from mate_cli.attention.plan import Layout, Plan, gather_blocks, gather_index, padded_rows
 
 FARTHEST = 12
@@ -61,16 +66,20 @@ class TableEtcPlanner:
 
     Attributes:
         global_size: G, even: global tokens of a document.
+        native: whether the compiled kernel computes the plan.
     """
 
     radius: int
     global_size: int = 256
+    native: bool = False
 
     def __call__(self, layout: Layout) -> Plan:
         spans, token_globals, tokens = layout.spans(), globals_of_tokens(layout, self.global_size), len(layout.document)
         used = np.unique((layout.document[:, None] * self.global_size + token_globals)[token_globals >= 0])
         every = used if layout.shape is None else np.arange(len(spans) * self.global_size)
         (document, slots), total = np.divmod(every, self.global_size), tokens + len(every)
+        if self.native:
+            return native_table_etc_plan(layout, token_globals, document, slots, self.radius)
         # By token, then global token. What is no key is a query all the same, but its output is not used.
         is_key = np.r_[layout.is_real, np.isin(every, used)]
         queries, local, of_block = _windows(layout, spans, self.radius, total)
@@ -99,7 +108,9 @@ def globals_of_tokens(layout: Layout, global_size: int) -> np.ndarray:
     return np.where(in_table[:, None], token_globals, -1)
 
 
-def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: int, dropout: float = 0.0) -> Tensor:
+def attend_table_etc(
+    qkv: Tensor, relative: Tensor, plan: TableEtcPlan | NativeTableEtcPlan, heads: int, dropout: float = 0.0
+) -> Tensor:
     """Compute multi-head attention with scores ``query (key + relative)^T / sqrt(head_dim)``.
 
     Args:
@@ -110,6 +121,8 @@ def attend_table_etc(qkv: Tensor, relative: Tensor, plan: TableEtcPlan, heads: i
     Returns:
         ``[tokens + global tokens, hidden]``; zero at padding.
     """
+    if isinstance(plan, NativeTableEtcPlan):
+        return attend_native_table_etc(qkv, relative, plan, heads, dropout)
     query, key, value = qkv.unflatten(1, (3, heads, -1)).unbind(1)
     query = query / query.shape[-1] ** 0.5
     by_label = torch.einsum("xhe,lhe->xhl", query, relative.unflatten(1, (heads, -1)))

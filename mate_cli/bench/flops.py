@@ -19,6 +19,7 @@ from mate_cli.attention.global_local import GlobalLocalPlan
 from mate_cli.attention.linformer import LinformerPlan
 from mate_cli.attention.lsh import BASE, MAX_DIGITS, LshPlan
 from mate_cli.attention.native.attend import counting_flops
+from mate_cli.attention.native.table_etc import NativeTableEtcPlan
 from mate_cli.attention.relative import RelativePlan
 from mate_cli.attention.table_etc import LABELS, TableEtcPlan
 from mate_cli.bench.point import Point
@@ -133,6 +134,15 @@ def _(plan: TableEtcPlan, config: MateConfig, point: Point) -> list[Product]:
     labels = 2.0 * (plan.tokens + len(plan.slots)) * LABELS * config.hidden_size
     of_globals = linear_flops(point, len(plan.slots)) / point.layers / (3 if point.is_training else 1)
     return [_pairs(pairs, config, KEPT_BACKWARD), Product(labels, KEPT_BACKWARD), Product(of_globals, 2.0)]
+
+
+@_of_layer.register
+def _(plan: NativeTableEtcPlan, config: MateConfig, point: Point) -> list[Product]:
+    """Backward computes the scores again, those of the labels too."""
+    labels = 2.0 * len(plan.groups[0].order) * LABELS * config.hidden_size
+    of_globals = linear_flops(point, len(plan.slots)) / point.layers / (3 if point.is_training else 1)
+    pairs = _pairs(plan.groups[0].pairs, config, FLASH_BACKWARD)
+    return [pairs, Product(labels, 3.0), Product(of_globals, 2.0)]
 
 
 @_of_layer.register

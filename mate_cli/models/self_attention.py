@@ -18,6 +18,7 @@ from mate_cli.attention.eager import EagerPlan, eager_probabilities
 from mate_cli.attention.global_local import GlobalLocalPlan, attend_global_local
 from mate_cli.attention.linformer import LinformerPlan, attend_linformer
 from mate_cli.attention.lsh import BASE, MAX_DIGITS, LshPlan, attend_lsh
+from mate_cli.attention.native.table_etc import NativeTableEtcPlan
 from mate_cli.attention.relative import RelativePlan, attend_relative, sinusoids
 from mate_cli.attention.table_etc import FARTHEST, LABELS, TableEtcPlan, attend_table_etc
 from mate_cli.models.configuration import MateConfig
@@ -102,7 +103,7 @@ class TableEtcAttention(SelfAttention):
         super().__init__(config)
         self.relative_keys = nn.Embedding(LABELS, config.hidden_size)
 
-    def forward(self, states_TH: Tensor, plan: TableEtcPlan) -> Tensor:
+    def forward(self, states_TH: Tensor, plan: TableEtcPlan | NativeTableEtcPlan) -> Tensor:
         """Map ``[tokens + global tokens, hidden]`` to the same."""
         return attend_table_etc(self.qkv(states_TH), self.relative_keys.weight, plan, self.heads, self.dropout)
 
@@ -114,7 +115,7 @@ class GlobalStates(nn.Module):
         super().__init__()
         self.states = nn.Embedding(config.table_etc_global_size, config.hidden_size)
 
-    def forward(self, plan: TableEtcPlan) -> Tensor:
+    def forward(self, plan: TableEtcPlan | NativeTableEtcPlan) -> Tensor:
         """Return ``[global tokens, hidden]`` in the order of the plan."""
         return self.states(plan.slots)
 

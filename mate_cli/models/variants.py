@@ -33,17 +33,20 @@ from mate_cli.system.errors import UserError
 ADDED_PARAMETERS = ("seq_projection", "relative_keys", "memory")
 """Modules that variants add to TAPAS; only checkpoints of ``mate`` have them."""
 
+_NATIVE_HEADS = ("mate", "full", "row_or_column", "table_etc")
+
 
 class Variant(NamedTuple):
     """
     Attributes:
         attention: layer with ``forward(states, plan) -> states``.
-        planner: makes its planner; None for ``PatternPlanner``, which ``config.pattern()`` and the backend define.
+        planner: makes its planner, told whether the compiled kernel works; None for ``PatternPlanner``, which
+            ``config.pattern()`` and the backend define.
         memory: makes a module that gives the states of tokens appended to the batch.
     """
 
     attention: Callable[[MateConfig], nn.Module]
-    planner: Callable[[MateConfig], Planner] | None = None
+    planner: Callable[[MateConfig, bool], Planner] | None = None
     memory: Callable[[MateConfig], nn.Module] | None = None
 
 
@@ -53,17 +56,17 @@ VARIANTS = one_for_each(
         "mate": Variant(PatternAttention),
         "full": Variant(PatternAttention),
         "row_or_column": Variant(PatternAttention),
-        "linformer": Variant(LinformerAttention, lambda config: LinformerPlanner(config.linformer_tokens)),
+        "linformer": Variant(LinformerAttention, lambda config, _: LinformerPlanner(config.linformer_tokens)),
         "table_etc": Variant(
             TableEtcAttention,
-            lambda config: TableEtcPlanner(config.table_etc_radius, config.table_etc_global_size),
+            lambda config, native: TableEtcPlanner(config.table_etc_radius, config.table_etc_global_size, native),
             GlobalStates,
         ),
         # For mate bench only: mate_cli.config.model.BENCH_HEADS. BigBird's authors draw 3 random blocks for each block.
-        "etc": Variant(EtcAttention, lambda config: GlobalLocalPlanner(config.etc_global_size)),
-        "bigbird": Variant(BigBirdAttention, lambda _: GlobalLocalPlanner(random_blocks=3)),
-        "reformer": Variant(ReformerAttention, lambda _: LshPlanner()),
-        "transformer_xl": Variant(TransformerXLAttention, lambda _: relative_plan),
+        "etc": Variant(EtcAttention, lambda config, _: GlobalLocalPlanner(config.etc_global_size)),
+        "bigbird": Variant(BigBirdAttention, lambda *_: GlobalLocalPlanner(random_blocks=3)),
+        "reformer": Variant(ReformerAttention, lambda *_: LshPlanner()),
+        "transformer_xl": Variant(TransformerXLAttention, lambda *_: relative_plan),
     },
 )
 
@@ -76,16 +79,18 @@ def make_planner(
     low_precision: bool = False,
     dropout: bool = False,
 ) -> Planner:
-    """Make the planner of a model's attention; ``PatternPlanner`` explains the arguments and alone uses the last five.
+    """Make the planner of a model's attention; ``PatternPlanner`` explains the arguments.
 
     Builds the kernel of ``native`` where that is chosen or may be.
 
     Raises:
         UserError: the backend cannot run on the device, or here.
     """
+    kernel = (torch.bfloat16 if low_precision else torch.float32, config.hidden_size // config.num_attention_heads)
+    native = backend == "auto" and device == "cpu" and config.heads in _NATIVE_HEADS and is_loadable(*kernel)
     planner = VARIANTS[config.heads].planner
     if planner is not None:
-        return planner(config)
+        return planner(config, native)
     if backend in BACKENDS and BACKENDS[backend].needs_gpu and device != "cuda":
         raise UserError(f"model.attention.backend={backend} needs a GPU, and the device is {device}; take auto")
     if device == "xla" and backend in BACKENDS and not BACKENDS[backend].fixed_shapes:
@@ -93,8 +98,6 @@ def make_planner(
     if device != "cpu" and backend in BACKENDS and BACKENDS[backend].needs_cpu:
         raise UserError(f"model.attention.backend={backend} needs a CPU, and the device is {device}; take auto")
     kinds = config.pattern().kinds
-    kernel = (torch.bfloat16 if low_precision else torch.float32, config.hidden_size // config.num_attention_heads)
     if backend == "native":
         check_loadable(*kernel)
-    native = backend == "auto" and device == "cpu" and is_loadable(*kernel)
     return PatternPlanner(kinds, backend, device, buckets, low_precision, dropout, native)

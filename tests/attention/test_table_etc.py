@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mate_cli.attention.table_etc import LABELS, TableEtcPlanner, attend_table_etc
 from tests.attention.layouts import document, layout, layouts
+from tests.compilers import NATIVE, needs_compiler
 
 HEADS, HEAD_DIM = 2, 4
 
@@ -70,7 +71,13 @@ def outputs_and_gradients(size, attend):
 
 
 def assert_equal(batch, radius, global_size=256):
-    plan = pickle.loads(pickle.dumps(TableEtcPlanner(radius, global_size)(batch))).to("cpu")
+    for native in (False, *([True] if NATIVE else [])):
+        assert_plan_equal(batch, TableEtcPlanner(radius, global_size, native))
+
+
+def assert_plan_equal(batch, planner):
+    radius, global_size = planner.radius, planner.global_size
+    plan = pickle.loads(pickle.dumps(planner(batch))).to("cpu")
     documents = range(int(batch.document.max()) + 1)
     assert plan.slots.tolist() == [slot for number in documents for slot in nodes_of(batch, number, global_size)[2]]
     size = len(batch.document) + len(plan.slots)
@@ -115,9 +122,55 @@ def test_the_plan_is_linear_in_the_tokens():
     assert pairs[2] < 1.1 * pairs[0]
 
 
-def test_dropout_falls_on_the_probabilities():
+@needs_compiler
+def test_the_kernel_counts_the_pairs_that_see_each_other():
+    rng, radius = np.random.default_rng(2), 7
+    batch = layout([document(5, True, 9, 4, rng), document(3, False, 0, 0, rng)], [2, 1])
+    expected = 0
+    for number in (0, 1):
+        _, nodes, slots = nodes_of(batch, number, 256)
+        nodes = nodes + slots
+        expected += sum(label(node, other, radius) is not None for node in nodes for other in nodes)
+    (group,) = TableEtcPlanner(radius, native=True)(batch).groups
+    assert group.pairs == expected
+
+
+@needs_compiler
+def test_gradients_of_the_kernel_with_dropout():
+    batch = layout([document(4, True, 6, 3, np.random.default_rng(2), tokens=2)], [1])
+    plan = TableEtcPlanner(5, native=True)(batch)
+
+    def attend(qkv, relative):
+        torch.manual_seed(0)  # the same pairs are dropped
+        return attend_table_etc(qkv, relative, plan, 1, dropout=0.3)
+
+    draw = torch.Generator().manual_seed(1)
+    shapes = (len(batch.document) + len(plan.slots), 3 * HEAD_DIM), (LABELS, HEAD_DIM)
+    inputs = [torch.randn(*shape, generator=draw, dtype=torch.float64).requires_grad_() for shape in shapes]
+    assert torch.autograd.gradcheck(attend, inputs, fast_mode=True)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_the_kernel_in_less_precision(dtype):
+    """Compare with 64 bits, on the rounded input."""
+    batch = layout([document(20, True, 30, 4, np.random.default_rng(2))], [3])
+    exact, native = (TableEtcPlanner(40, native=native)(batch) for native in (False, True))
+    size = len(batch.document) + len(native.slots)
+    rounded = lambda qkv, relative: (qkv.to(dtype), relative.to(dtype))  # noqa: E731
+    ours = outputs_and_gradients(size, lambda *x: attend_table_etc(*rounded(*x), native, HEADS).double())
+    expected = outputs_and_gradients(
+        size, lambda *x: attend_table_etc(*(part.double() for part in rounded(*x)), exact, HEADS)
+    )
+    for own, reference in zip(ours, expected, strict=True):
+        scale = 1 + reference.abs().max()
+        torch.testing.assert_close(own / scale, reference / scale, rtol=0, atol=4 * torch.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("native", [False, pytest.param(True, marks=needs_compiler)])
+def test_dropout_falls_on_the_probabilities(native):
     batch = layout([document(10, True, 5, 5, np.random.default_rng(2))], [0])
-    plan = TableEtcPlanner(3)(batch)
+    plan = TableEtcPlanner(3, native=native)(batch)
     qkv = torch.zeros(len(batch.document) + len(plan.slots), 3 * HEADS * HEAD_DIM)
     qkv[:, -HEADS * HEAD_DIM :] = 1  # equal probabilities of equal values: their sum is 1 unless some are dropped
     relative = torch.zeros(LABELS, HEADS * HEAD_DIM)

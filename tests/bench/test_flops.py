@@ -12,6 +12,7 @@ from mate_cli.bench.flops import counted_flops
 from mate_cli.bench.pairs import computed_pairs, kind_pairs
 from mate_cli.bench.point import Point, documents, packed
 from mate_cli.bench.work import make_work
+from mate_cli.models import variants
 
 NAMES = ["limit", "hf_tapas", "dense_sdpa", "tapas", "mate", "mate_dense", "mate_bucketed", "mate_rows"]
 SPARSE = ["linformer", "table_etc", "etc", "bigbird", "reformer", "transformer_xl"]
@@ -26,6 +27,13 @@ def point(**changes: object) -> Point:
 @pytest.mark.parametrize("name", [*NAMES, *SPARSE, "sat", "mate@eager", "mate@blocks", "mate@ragged"])
 def test_the_formula_is_what_the_counter_counts(name: str, mode: str) -> None:
     work = make_work(contender(name), point(mode=mode, layout="mixed", batch=3))
+    assert counted_flops(work) == pytest.approx(work.flops(), rel=0.01)
+
+
+@pytest.mark.parametrize("mode", ["forward", "training"])
+def test_the_formula_without_the_kernel(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "is_loadable", lambda *_: False)
+    work = make_work(contender("table_etc"), point(mode=mode, layout="mixed", batch=3))
     assert counted_flops(work) == pytest.approx(work.flops(), rel=0.01)
 
 

@@ -34,35 +34,50 @@ def counting_flops() -> Iterator[list[int]]:
         _counts.reset(token)
 
 
-def attend_native(qkv: Tensor, plan: NativePlan, pattern: Pattern, dropout: Dropout | None = None) -> Tensor:
+def attend_native(
+    qkv: Tensor, plan: NativePlan, pattern: Pattern, dropout: Dropout | None = None, relative: Tensor | None = None
+) -> Tensor:
     """See ``attend``; bf16 and fp16 are computed in fp32.
+
+    Args:
+        relative: ``[labels, hidden]``, vectors added to the keys by label, see ``mate_cli.attention.table_etc``.
 
     Raises:
         KernelUnavailable: the kernel cannot be built or loaded.
     """
     if qkv.dtype not in STORAGE:  # fp16
-        return attend_native(qkv.float(), plan, pattern, dropout).to(qkv.dtype)
+        return attend_native(qkv.float(), plan, pattern, dropout, relative).to(qkv.dtype)
     kernel = _Kernel(library(qkv.dtype, qkv.shape[1] // (3 * pattern.heads)), plan, pattern, dropout)
-    return _NativeAttention.apply(qkv.contiguous(), kernel)
+    vectors = None if relative is None else relative.to(qkv.dtype).contiguous()
+    return _NativeAttention.apply(qkv.contiguous(), vectors, kernel)
 
 
 class _NativeAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, qkv: Tensor, kernel: _Kernel) -> Tensor:
-        output = qkv.new_empty(kernel.plan.tokens, qkv.shape[1] // 3)
-        log_sums = qkv.new_empty(kernel.pattern.heads, kernel.plan.tokens, dtype=at_least_float(qkv))
-        kernel.call("mate_forward", qkv, output, log_sums)
+    def forward(ctx: Any, qkv: Tensor, relative: Tensor | None, kernel: _Kernel) -> Tensor:
+        output = qkv.new_empty(len(qkv), qkv.shape[1] // 3)
+        log_sums = qkv.new_empty(kernel.pattern.heads, len(qkv), dtype=at_least_float(qkv))
+        kernel.call("mate_forward", relative, qkv, output, log_sums)
         ctx.kernel = kernel
-        ctx.save_for_backward(qkv, output, log_sums)
+        ctx.save_for_backward(qkv, relative, output, log_sums)
         return output
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        qkv, output, log_sums = ctx.saved_tensors
-        grad, sums = torch.empty_like(qkv), log_sums.new_empty(ctx.kernel.sums)
-        ctx.kernel.call("mate_backward", qkv, output, gradients[0].contiguous(), log_sums, grad, sums)
-        return grad, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, None]:
+        qkv, relative, output, log_sums = ctx.saved_tensors
+        kernel: _Kernel = ctx.kernel
+        grad, sums = torch.empty_like(qkv), log_sums.new_empty(kernel.sums)
+        of_labels = log_sums.new_zeros(kernel.parts_of(relative))
+        kernel.call("mate_backward", relative, qkv, output, gradients[0].contiguous(), log_sums, grad, sums, of_labels)
+        return grad, None if relative is None else _joined(of_labels, relative), None
+
+
+def _joined(of_labels: Tensor, relative: Tensor) -> Tensor:
+    """Sum ``[heads, chunks, labels, width]`` over the chunks; return it in the shape and dtype of ``relative``."""
+    heads = len(of_labels)
+    by_head = of_labels.sum(1)[..., : relative.shape[1] // heads]
+    return by_head.transpose(0, 1).flatten(1).to(relative.dtype)
 
 
 class _KernelGroup(ctypes.Structure):
@@ -70,7 +85,7 @@ class _KernelGroup(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("order", "cells", "documents", "lines", "chunks")),
-        *((name, ctypes.c_int32) for name in ("num_documents", "num_chunks", "num_sums", "heads")),
+        *((name, ctypes.c_int32) for name in ("num_documents", "num_chunks", "num_sums", "heads", "radius")),
     ]
 
 
@@ -78,7 +93,7 @@ class _KernelBatch(ctypes.Structure):
     """``Batch`` of ``kernel.cpp``."""
 
     _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("groups", "padding", "query_words", "key_words")),
+        *((name, ctypes.c_void_p) for name in ("groups", "padding", "query_words", "key_words", "relative")),
         ("tokens", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("num_groups", "num_padding", "heads", "head_dim", "threads")),
         ("drop_below", ctypes.c_int32),
@@ -100,7 +115,14 @@ class _Kernel:
         """Shape of the space that ``mate_backward`` needs for sums."""
         return sum(plan.sums * heads for plan, heads in self._groups()), 3 * self.library.width
 
-    def call(self, function: str, qkv: Tensor, *others: Tensor) -> None:
+    def parts_of(self, relative: Tensor | None) -> tuple[int, ...]:
+        """Shape of the gradients of the labels' vectors, ``[heads, chunks, labels, width]``."""
+        if relative is None:
+            return (0,)
+        ((plan, heads),) = self._groups()
+        return heads, len(plan.chunks), len(relative), self.library.width
+
+    def call(self, function: str, relative: Tensor | None, qkv: Tensor, *others: Tensor) -> None:
         """Call a function of the library; the tensors are contiguous."""
         if is_counting():
             return
@@ -109,7 +131,8 @@ class _Kernel:
         batch = _KernelBatch(
             groups=ctypes.addressof(array),
             padding=self.plan.padding.data_ptr(),
-            tokens=self.plan.tokens,
+            relative=0 if relative is None else relative.data_ptr(),
+            tokens=len(qkv),
             num_groups=len(groups),
             num_padding=len(self.plan.padding),
             heads=self.pattern.heads,
@@ -121,9 +144,10 @@ class _Kernel:
             batch.query_words, batch.key_words = query.data_ptr(), key.data_ptr()
             batch.drop_below, batch.kept = self.dropout.threshold, 1 - self.dropout.rate
         if (counts := _counts.get()) is not None:
-            products = {"mate_forward": 2, "mate_backward": 5}[function]
+            products, of_labels = {"mate_forward": (2, 1), "mate_backward": (5, 3)}[function]
             pairs = sum(plan.pairs * heads for plan, heads in self._groups())
-            counts.append(2 * products * pairs * batch.head_dim)
+            labels = 0 if relative is None else relative.numel() * len(self.plan.groups[0].order)
+            counts.append(2 * (products * pairs * batch.head_dim + of_labels * labels))
         compute = getattr(self.library.functions, function)
         compute(ctypes.byref(batch), *(tensor.data_ptr() for tensor in (qkv, *others)))
 
@@ -144,4 +168,5 @@ def _structure(plan: NativeGroup, heads: int) -> _KernelGroup:
         num_chunks=len(plan.chunks),
         num_sums=plan.sums,
         heads=heads,
+        radius=plan.radius,
     )

@@ -105,7 +105,7 @@ def _library(storage: str, width: int) -> Library:
         functions, kept = _from_cache(folder, compiler, macros), folder
     except OSError:  # the folder cannot be written, or what lies in it cannot be run
         functions, kept = _built_aside(compiler, macros), None
-    for function, tensors in ((functions.mate_forward, 3), (functions.mate_backward, 6)):
+    for function, tensors in ((functions.mate_forward, 3), (functions.mate_backward, 7)):
         function.argtypes, function.restype = [ctypes.c_void_p] * (1 + tensors), None
     functions.mate_instructions.restype = ctypes.c_char_p
     return Library(functions, width, functions.mate_instructions().decode(), compiler.version, kept)

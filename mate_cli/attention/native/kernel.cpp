@@ -1,10 +1,11 @@
-// Exact attention of a packed batch on a CPU, forward and backward: heads that see rows, columns, both or whole
-// documents.
+// Exact attention of a packed batch on a CPU, forward and backward: heads that see rows, columns, both, whole
+// documents, or a window and global tokens.
 //
 // A line is a row, a column, or a whole document if the head sees all. The tokens of a line attend to their line and to
 // the question of their document; the question attends to the whole document. Heads that see rows and columns at once
-// have the whole document as their line, in which the pairs of other cells are closed. A line is far too short to fill
-// a library's matrix product, so the products are written out here:
+// have the whole document as their line, in which the pairs of other cells are closed. Heads with a window have it too,
+// and their global tokens are the "question". A line is far too short to fill a library's matrix product, so the
+// products are written out here:
 //
 // - A tile is up to QUERIES queries times KEYS keys, stored [key][query]. The lanes of a vector are queries, so the
 //   softmax needs no sum across lanes, and a short line wastes lanes (up to a multiple of LANES) but never keys.
@@ -14,6 +15,7 @@
 // - A task is a chunk of lines (or a question) and one head. No two tasks write to the same place: what chunks add to
 //   the gradient of their question goes to a place of its own, and these are summed in a fixed order. So the result
 //   has the same bits for any number of threads.
+// - Relative positions (table_etc.py) are some more keys: their scores are added to those of the pairs by label.
 // - Dropout keeps no mask: whether a pair is dropped follows from a word of its query and one of its key (dropout.py).
 //
 // Built by build.py with -DSTORAGE=float, double or BFloat16 and -DHEAD_DIM=N. Uses the vector extensions of GCC and
@@ -43,22 +45,24 @@ struct Chunk {  // some lines of a document; the `part`-th of its document
 };
 
 struct Cell {
-  int32_t row, column;
+  int32_t row, column;  // or the global tokens of the row and the column; a global token has itself as both
 };
 
 struct Group {  // heads that see the same lines
   const int32_t* order;  // tokens by document; in a document the question first, then line by line
-  const Cell* cells;     // of each token, if only tokens of one row or column in a line see each other; else null
+  const Cell* cells;     // of each token, if it matters which tokens of a line share a row or a column; else null
   const Document* documents;
   const Line* lines;
   const Chunk* chunks;
   int32_t num_documents, num_chunks, num_sums, heads;
+  int32_t radius;  // tokens of a line see each other up to this distance; 0: all do, or all of a row or column
 };
 
 struct Batch {
   const Group* groups;
   const int32_t* padding;                   // tokens of no document
   const uint32_t *query_words, *key_words;  // [heads, tokens]; null: no dropout
+  const void* relative;                     // [LABELS, hidden], Stored; null: no relative positions
   int64_t tokens;
   int32_t num_groups, num_padding, heads, head_dim, threads;
   int32_t drop_below;  // a pair whose hash is lower is dropped
@@ -95,6 +99,8 @@ constexpr int LANES = VECTOR_BYTES / sizeof(Number);
 constexpr int ROWS = REGISTERS == 32 ? 12 : 6;  // times 2 vectors are the sums that a product keeps in registers
 constexpr int QUERIES = 48;                     // of a block
 constexpr int KEYS = 64;                        // of a tile
+// Relative positions, as in table_etc.py: an offset, clipped; a global token of the own row or column; another one.
+constexpr int FARTHEST = 12, MINE = 2 * FARTHEST + 1, ANOTHER = MINE + 1, LABELS = ANOTHER + 1;
 static_assert(WIDTH % 16 == 0 && WIDTH % LANES == 0 && QUERIES % LANES == 0 && QUERIES % 4 == 0);
 
 // Keys and values of lines this long are copied: their rows lie a power of two or so apart in memory, share few sets
@@ -119,14 +125,17 @@ inline void store(T* to, V vector) {
   std::memcpy(to, &vector, sizeof vector);
 }
 
-// 2^x for x <= 0, with a relative error of 1e-7, in 32 bits; NaN stays NaN. Below 2^-126 it is 0: what is so small
-// slows every product down.
+// 2^x for x <= 0, with a relative error of 1e-7, in 32 bits; NaN stays NaN. What is below 2^-60 becomes 2^-60, not 0:
+// too small to change a sum that is at least 1, and large enough for its products to be normal numbers, for others take
+// many times as long.
 template <class V>
 inline V exp2_of(V x) {
   if constexpr (std::is_same_v<Number, double>) {
     for (int i = 0; i < LANES; i++) x[i] = std::exp2(x[i]);
     return x;
   } else {
+    const V lowest = V{} - 60.0f;
+    x = x < lowest ? lowest : x;
     // Adding 1.5 * 2^23 leaves no bits for the fraction: the low bits of the sum are x rounded to an integer.
     const V magic = V{} + 12582912.0f, shifted = x + magic, fraction = x - (shifted - magic);
     // Minimax polynomial of 2^fraction on [-0.5, 0.5]; its relative error is 2e-9.
@@ -136,9 +145,8 @@ inline V exp2_of(V x) {
     Mask exponent;
     std::memcpy(&exponent, &shifted, sizeof exponent);
     exponent = (exponent << 23) + 0x3f800000;
-    V whole;
-    std::memcpy(&whole, &exponent, sizeof whole);
-    return x < V{} - 126.0f ? V{} : power * whole;
+    std::memcpy(&x, &exponent, sizeof x);
+    return power * x;
   }
 }
 
@@ -394,6 +402,10 @@ void run_tasks(const std::vector<Task>& tasks, int threads, Body body) {
 struct HeadInput {
   Columns<const Stored> query, key, value;
   const Cell* cells;  // see Group
+  int radius;         // see Group
+  bool is_relative;
+  alignas(64) Number relative[LABELS * WIDTH];  // vectors of the labels
+  const Number* labels[LABELS];                 // their rows
   int head_dim;
   Number scale;  // of queries: scores are in units of log 2
   const uint32_t *query_words = nullptr, *key_words = nullptr;  // by token; null: no dropout
@@ -402,6 +414,8 @@ struct HeadInput {
 
   HeadInput(const Batch& batch, const Head& head, const Stored* qkv)
       : cells(head.group->cells),
+        radius(head.group->radius),
+        is_relative(batch.relative),
         head_dim(batch.head_dim),
         drop_below(batch.drop_below),
         kept(batch.query_words ? batch.kept : 1) {
@@ -411,6 +425,11 @@ struct HeadInput {
     if (batch.query_words) {
       query_words = batch.query_words + head.number * batch.tokens;
       key_words = batch.key_words + head.number * batch.tokens;
+    }
+    for (int l = 0; is_relative && l < LABELS; l++) {
+      const Stored* vectors = static_cast<const Stored*>(batch.relative) + l * stride / 3;
+      labels[l] = relative + l * WIDTH;
+      read_row(vectors + head.output, head_dim, 1, relative + l * WIDTH);
     }
   }
 };
@@ -451,27 +470,108 @@ struct Keys {
   }
 };
 
-// Rows and columns of some queries.
-struct Places {
-  alignas(64) int32_t row[QUERIES], column[QUERIES];
+// What a query and a key are to each other: both of a line, both of a question, or one of each.
+enum class Pairs { IN_LINE, IN_QUESTION, ACROSS };
 
-  void read(const Cell* cells, const int32_t* tokens, int count) {
-    for (int q = 0; q < count; q++) row[q] = cells[tokens[q]].row, column[q] = cells[tokens[q]].column;
+// How some queries see keys, besides the products: which pairs are closed, and the scores of their labels.
+struct Relations {
+  alignas(64) int32_t row[QUERIES], column[QUERIES];
+  alignas(64) Number label_scores[LABELS * QUERIES];
+
+  void start(const HeadInput& head, const int32_t* tokens, int count, int lanes, const Number* across) {
+    for (int q = 0; head.cells && q < count; q++)
+      row[q] = head.cells[tokens[q]].row, column[q] = head.cells[tokens[q]].column;
+    if (head.is_relative) multiply(LABELS, lanes, head.labels, across, label_scores);
   }
 
-  // Make the scores of keys in other rows and columns so low that their weights are as good as 0.
-  void close(const Cell* cells, const int32_t* key_tokens, int keys, int lanes, Number* tile) const {
-    const Vector lowest = Vector{} - Number(1e30);  // infinity less infinity would be NaN
-    for (int q = 0; q < lanes; q += LANES) {
-      const SignedWords rows = load<SignedWords>(row + q), columns = load<SignedWords>(column + q);
-      for (int j = 0; j < keys; j++) {
-        const Cell cell = cells[key_tokens[j]];
-        const Mask is_open = __builtin_convertvector((rows == cell.row) | (columns == cell.column), Mask);
-        Number* scores = tile + j * QUERIES + q;
-        store(scores, is_open ? load(scores) : lowest);
-      }
+  // Add the scores of labels to a tile. Scores of closed pairs become so low that their weights vanish; infinity less
+  // infinity would be NaN. `distance`: from the first query to the first key, in their line.
+  void apply(const HeadInput& head, const int32_t* key_tokens, int keys, int lanes, Pairs pairs, int distance,
+             Number* tile) const {
+    const Vector lowest = Vector{} - Number(1e30);
+    const auto change = [&](auto changed) {
+      for (int q = 0; q < lanes; q += LANES)
+        for (int j = 0; j < keys; j++) {
+          Number* scores = tile + j * QUERIES + q;
+          store(scores, changed(load(scores), j, q));
+        }
+    };
+    const auto shared = [&](int j, int q) { return shares(head.cells[key_tokens[j]], q); };
+    if (!head.is_relative) {
+      if (head.cells && pairs == Pairs::IN_LINE)
+        change([&](Vector score, int j, int q) { return shared(j, q) ? score : lowest; });
+    } else if (pairs == Pairs::IN_QUESTION) {
+      change([&](Vector score, int, int q) { return score + of_label(ANOTHER, q); });
+    } else if (pairs == Pairs::ACROSS) {
+      change([&](Vector score, int j, int q) {
+        return score + (shared(j, q) ? of_label(MINE, q) : of_label(ANOTHER, q));
+      });
+    } else {
+      change([&](Vector score, int j, int q) {
+        const int offset = distance + j - q;  // from the first lane
+        return is_near(offset, head.radius) ? score + by_offset(offset, q) : lowest;
+      });
     }
   }
+
+  // Add the gradients of a tile's scores to those of the labels' scores.
+  void collect(const HeadInput& head, const int32_t* key_tokens, int keys, int lanes, Pairs pairs, int distance,
+               const Number* tile, Number* grad_labels) const {
+    const auto add = [&](int label, int q, Vector grad) {
+      Number* place = grad_labels + label * QUERIES + q;
+      store(place, load(place) + grad);
+    };
+    for (int q = 0; q < lanes; q += LANES)
+      for (int j = 0; j < keys; j++) {
+        const Vector grad = load(tile + j * QUERIES + q);
+        const int offset = distance + j - q;  // from the first lane
+        if (pairs == Pairs::IN_QUESTION) {
+          add(ANOTHER, q, grad);
+        } else if (pairs == Pairs::ACROSS) {
+          const Mask is_mine = shares(head.cells[key_tokens[j]], q);
+          add(MINE, q, is_mine ? grad : Vector{}), add(ANOTHER, q, is_mine ? Vector{} : grad);
+        } else if (is_far(offset)) {
+          add(offset < 0 ? 0 : 2 * FARTHEST, q, grad);
+        } else {
+          for (int i = 0; i < LANES; i++) grad_labels[label_of(offset - i) * QUERIES + q + i] += grad[i];
+        }
+      }
+  }
+
+ private:
+  static int label_of(int offset) { return std::clamp(offset, -FARTHEST, FARTHEST) + FARTHEST; }
+
+  // Whether all lanes have the label of one end, if the first lane has this offset and each next one a lower one.
+  static bool is_far(int offset) { return offset - (LANES - 1) >= FARTHEST || offset <= -FARTHEST; }
+
+  static Mask is_near(int offset, int radius) {
+    SignedWords offsets;
+    for (int i = 0; i < LANES; i++) offsets[i] = offset - i;
+    return __builtin_convertvector((offsets <= radius) & (offsets >= -radius), Mask);
+  }
+
+  Mask shares(Cell cell, int q) const {
+    const SignedWords rows = load<SignedWords>(row + q), columns = load<SignedWords>(column + q);
+    return __builtin_convertvector((rows == cell.row) | (columns == cell.column), Mask);
+  }
+
+  Vector of_label(int label, int q) const { return load(label_scores + label * QUERIES + q); }
+
+  Vector by_offset(int offset, int q) const {
+    if (is_far(offset)) return of_label(label_of(offset), q);
+    Vector scores;
+    for (int i = 0; i < LANES; i++) scores[i] = label_scores[label_of(offset - i) * QUERIES + q + i];
+    return scores;
+  }
+};
+
+// The keys of a line that a block of `count` queries sees, `query` being the place of the first one in the line.
+struct Range {
+  int from, to;
+
+  Range(const HeadInput& head, int query, int count, int keys)
+      : from(head.radius ? std::max(0, query - head.radius) : 0),
+        to(head.radius ? std::min(keys, query + count + head.radius) : keys) {}
 };
 
 // ---- Forward --------------------------------------------------------------------------------------------------------
@@ -483,7 +583,7 @@ struct ForwardBlock {
   alignas(64) Number output[QUERIES * WIDTH];
   alignas(64) Number highest[QUERIES], sum[QUERIES], rescale[QUERIES];
   alignas(64) uint32_t words[QUERIES];
-  Places places;
+  Relations relations;
   const int32_t* tokens;
   int count, lanes;
   bool is_first;  // no keys seen yet
@@ -493,15 +593,19 @@ struct ForwardBlock {
     for (int q = 0; q < count; q++) read_row(head.query[tokens[q]], head.head_dim, head.scale, output + q * WIDTH);
     transpose(output, count, lanes, across);
     for (int q = 0; head.query_words && q < count; q++) words[q] = head.query_words[tokens[q]];
-    if (head.cells) places.read(head.cells, tokens, count);
+    relations.start(head, tokens, count, lanes, across);
   }
 
-  // `in_line`: queries and keys are of one line; else one of them is a question.
-  void see(const HeadInput& head, const Keys& keys, bool in_line) {
-    for (int first = 0; first < keys.count; first += KEYS) {
-      const int n = std::min(KEYS, keys.count - first);
+  void see(const HeadInput& head, const Keys& keys, Pairs pairs) {
+    see(head, keys, pairs, 0, {head, 0, keys.count, keys.count});
+  }
+
+  // `query`: place of the first query in the line of the keys.
+  void see(const HeadInput& head, const Keys& keys, Pairs pairs, int query, Range range) {
+    for (int first = range.from; first < range.to; first += KEYS) {
+      const int n = std::min(KEYS, range.to - first);
       multiply(n, lanes, keys.key.data() + first, across, tile);
-      if (in_line && head.cells) places.close(head.cells, keys.tokens + first, n, lanes, tile);
+      relations.apply(head, keys.tokens + first, n, lanes, pairs, first - query, tile);
       if (head.key_words)
         weigh<true>(head, keys.tokens + first, n);
       else
@@ -561,10 +665,15 @@ void forward_question(ForwardSpace& space, const Group& group, const Document& d
                       Columns<Stored> output, Number* log_sum) {
   for (int32_t q = document.begin; q < document.table; q += QUERIES) {
     space.block.start(head, group.order + q, std::min(QUERIES, document.table - q));
-    for (int32_t j = document.begin; j < document.end; j += KEYS) {  // few blocks: to keep all keys does not pay
-      space.line.read(head, group.order + j, std::min(KEYS, document.end - j), false);
-      space.block.see(head, space.line, false);
-    }
+    // Few blocks: to keep all keys does not pay.
+    const auto see = [&](int32_t begin, int32_t end, Pairs pairs) {
+      for (int32_t j = begin; j < end; j += KEYS) {
+        space.line.read(head, group.order + j, std::min(KEYS, end - j), false);
+        space.block.see(head, space.line, pairs);
+      }
+    };
+    see(document.begin, document.table, Pairs::IN_QUESTION);
+    see(document.table, document.end, Pairs::ACROSS);
     space.block.finish(head, output, log_sum);
   }
 }
@@ -577,9 +686,11 @@ void forward_lines(ForwardSpace& space, const Group& group, const Chunk& chunk, 
     const auto [begin, end] = group.lines[l];
     space.line.read(head, group.order + begin, end - begin, end - begin >= COPY_FROM);
     for (int32_t q = begin; q < end; q += QUERIES) {
-      space.block.start(head, group.order + q, std::min(QUERIES, end - q));
-      space.block.see(head, space.question, false);
-      space.block.see(head, space.line, true);
+      const int count = std::min(QUERIES, end - q);
+      space.block.start(head, group.order + q, count);
+      space.block.see(head, space.question, Pairs::ACROSS);
+      const Range range(head, q - begin, count, end - begin);
+      space.block.see(head, space.line, Pairs::IN_LINE, q - begin, range);
       space.block.finish(head, output, log_sum);
     }
   }
@@ -635,6 +746,12 @@ struct KeyGradients {
     }
   }
 
+  void clear() {
+    for (Number* row : key) std::fill_n(row, WIDTH, Number(0));
+    for (Number* row : value) std::fill_n(row, WIDTH, Number(0));
+    overwrite = false;
+  }
+
   void finish(const HeadInput& head, const HeadGradient& grad, const int32_t* tokens) {
     for (size_t j = 0; !in_place && j < key.size(); j++) {
       write_row(key[j], head.head_dim, 1, grad.grad_key[tokens[j]]);
@@ -657,7 +774,8 @@ struct BackwardBlock {
   alignas(64) Number queries[QUERIES * WIDTH], grad_output[QUERIES * WIDTH], grad_query[QUERIES * WIDTH];
   alignas(64) Number log_sum[QUERIES], delta[QUERIES];  // delta: dO . O log(2)
   alignas(64) uint32_t words[QUERIES];
-  Places places;
+  alignas(64) Number grad_labels[LABELS * QUERIES];  // of the labels' scores
+  Relations relations;
   const int32_t* tokens;
   int count, lanes;
   bool is_first;  // no keys seen yet
@@ -682,14 +800,20 @@ struct BackwardBlock {
     transpose(queries, count, lanes, across);
     transpose(grad_output, count, lanes, grad_across);
     for (int q = 0; q < count; q++) read_row(grad.grad_output[tokens[q]], head.head_dim, 1, grad_output + q * WIDTH);
-    if (head.cells) places.read(head.cells, tokens, count);
+    relations.start(head, tokens, count, lanes, across);
+    if (head.is_relative) std::fill_n(grad_labels, LABELS * QUERIES, Number(0));
   }
 
-  void see(Tiles& tiles, const HeadInput& head, const Keys& keys, KeyGradients& grads, bool in_line) {
-    for (int first = 0; first < keys.count; first += KEYS) {
-      const int n = std::min(KEYS, keys.count - first);
+  void see(Tiles& tiles, const HeadInput& head, const Keys& keys, KeyGradients& grads, Pairs pairs) {
+    see(tiles, head, keys, grads, pairs, 0, {head, 0, keys.count, keys.count});
+  }
+
+  void see(Tiles& tiles, const HeadInput& head, const Keys& keys, KeyGradients& grads, Pairs pairs, int query,
+           Range range) {
+    for (int first = range.from; first < range.to; first += KEYS) {
+      const int n = std::min(KEYS, range.to - first);
       multiply(n, lanes, keys.key.data() + first, across, tiles.weights);
-      if (in_line && head.cells) places.close(head.cells, keys.tokens + first, n, lanes, tiles.weights);
+      relations.apply(head, keys.tokens + first, n, lanes, pairs, first - query, tiles.weights);
       multiply(n, lanes, keys.value.data() + first, grad_across, tiles.grad_scores);
       if (head.key_words)
         differentiate<true>(tiles, head, keys.tokens + first, n);
@@ -699,8 +823,19 @@ struct BackwardBlock {
       add_queries(count, n, tiles.grad_scores, queries, grads.key.data() + first, grads.overwrite);
       add_keys(count, n, tiles.grad_scores, keys.key.data() + first, grad_query, is_first);
       is_first = false;
+      if (head.is_relative)
+        relations.collect(head, keys.tokens + first, n, lanes, pairs, first - query, tiles.grad_scores, grad_labels);
     }
     grads.overwrite = false;
+  }
+
+  // The labels' vectors are keys; add their gradients to `grad_relative`, LABELS rows.
+  void see_labels(const HeadInput& head, Number* grad_relative) {
+    if (!head.is_relative) return;
+    Number* rows[LABELS];
+    for (int l = 0; l < LABELS; l++) rows[l] = grad_relative + l * WIDTH;
+    add_queries(count, LABELS, grad_labels, queries, rows, false);
+    add_keys(count, LABELS, grad_labels, head.labels, grad_query, false);
   }
 
   // Turn scores into P M, and dO V^T into dS.
@@ -737,9 +872,10 @@ struct BackwardSpace {
 constexpr int SUMS = 3 * WIDTH;
 
 // The lines' keys are seen by the lines' queries and by the question's, the question's keys by the lines' queries, and,
-// in the first chunk of a document, the question by itself. The gradients of the question go to `sums`.
+// in the first chunk of a document, the question by itself. The gradients of the question go to `sums`, those of the
+// labels' vectors to `grad_relative`.
 void backward_lines(BackwardSpace& space, const Group& group, const Chunk& chunk, const HeadInput& head,
-                    const HeadGradient& grad, Number* sums) {
+                    const HeadGradient& grad, Number* sums, Number* grad_relative) {
   const Document& document = group.documents[chunk.document];
   const int32_t* question = group.order + document.begin;
   const int asked = document.table - document.begin, blocks = (asked + QUERIES - 1) / QUERIES;
@@ -756,7 +892,7 @@ void backward_lines(BackwardSpace& space, const Group& group, const Chunk& chunk
   for (int b = 0; b < blocks; b++) {
     BackwardBlock& asking = space.question_blocks[b];
     asking.start(head, grad, question + b * QUERIES, std::min(QUERIES, asked - b * QUERIES));
-    if (chunk.part == 0) asking.see(tiles, head, space.question, question_grads, false);
+    if (chunk.part == 0) asking.see(tiles, head, space.question, question_grads, Pairs::IN_QUESTION);
   }
 
   for (int32_t l = chunk.first_line; l < chunk.end_line; l++) {
@@ -765,18 +901,23 @@ void backward_lines(BackwardSpace& space, const Group& group, const Chunk& chunk
     const bool is_long = end - begin >= COPY_FROM;
     space.line.read(head, tokens, end - begin, is_long);
     line_grads.start(head, grad, tokens, end - begin, is_long);
-    for (int b = 0; b < blocks; b++) space.question_blocks[b].see(tiles, head, space.line, line_grads, false);
+    if (head.radius && !blocks) line_grads.clear();  // no block sees all of the line
+    for (int b = 0; b < blocks; b++) space.question_blocks[b].see(tiles, head, space.line, line_grads, Pairs::ACROSS);
     for (int32_t q = begin; q < end; q += QUERIES) {
       BackwardBlock& block = space.block;
-      block.start(head, grad, group.order + q, std::min(QUERIES, end - q));
-      block.see(tiles, head, space.question, question_grads, false);
-      block.see(tiles, head, space.line, line_grads, true);
+      const int count = std::min(QUERIES, end - q);
+      block.start(head, grad, group.order + q, count);
+      block.see(tiles, head, space.question, question_grads, Pairs::ACROSS);
+      const Range range(head, q - begin, count, end - begin);
+      block.see(tiles, head, space.line, line_grads, Pairs::IN_LINE, q - begin, range);
+      block.see_labels(head, grad_relative);
       for (int i = 0; i < block.count; i++)
         write_row(block.grad_query + i * WIDTH, head.head_dim, head.scale, grad.grad_query[block.tokens[i]]);
     }
     line_grads.finish(head, grad, tokens);
   }
 
+  for (int b = 0; b < blocks; b++) space.question_blocks[b].see_labels(head, grad_relative);
   for (int j = 0; j < asked; j++) {
     const Number* row = space.question_blocks[j / QUERIES].grad_query + j % QUERIES * WIDTH;
     for (int e = 0; e < WIDTH; e++) sums[j * SUMS + e] = row[e] * head.scale;
@@ -799,7 +940,7 @@ void add_chunks(const Group& group, const Document& document, const HeadGradient
 }
 
 void backward(const Batch& batch, const Stored* qkv, const Stored* output, const Stored* grad_output,
-              const Number* log_sums, Stored* grad, Number* sums) {
+              const Number* log_sums, Stored* grad, Number* sums, Number* grad_relative) {
   const int64_t row = 3 * int64_t(batch.heads) * batch.head_dim;
   for (int i = 0; i < batch.num_padding; i++) std::fill_n(grad + batch.padding[i] * row, row, Stored{});
   run_tasks(tasks_of(batch, true, false), batch.threads, [&](const Task& task) {
@@ -809,7 +950,9 @@ void backward(const Batch& batch, const Stored* qkv, const Stored* output, const
     const Document& document = group.documents[chunk.document];
     const int64_t place = task.head.sums + document.first_sum + int64_t(chunk.part) * (document.table - document.begin);
     const HeadGradient gradient(batch, task.head, output, grad_output, log_sums, grad);
-    backward_lines(space, group, chunk, HeadInput(batch, task.head, qkv), gradient, sums + place * SUMS);
+    const int64_t part = int64_t(task.head.number) * group.num_chunks + task.index;  // relative heads are of one group
+    backward_lines(space, group, chunk, HeadInput(batch, task.head, qkv), gradient, sums + place * SUMS,
+                   grad_relative + part * LABELS * WIDTH);
   });
   run_tasks(tasks_of(batch, false, true), batch.threads, [&](const Task& task) {
     const Document& document = task.head.group->documents[task.index];
@@ -831,9 +974,11 @@ void mate_forward(const Batch* batch, const Stored* qkv, Stored* output, Number*
 }
 
 // -> grad [tokens, 3 * hidden]. sums: space for the num_sums of every head, rows of 3 * HEAD_DIM numbers.
+// grad_relative [heads, chunks, LABELS, HEAD_DIM]: zeros, to which the gradients of `relative` are added, if there is
+// one.
 void mate_backward(const Batch* batch, const Stored* qkv, const Stored* output, const Stored* grad_output,
-                   const Number* log_sums, Stored* grad, Number* sums) {
-  backward(*batch, qkv, output, grad_output, log_sums, grad, sums);
+                   const Number* log_sums, Stored* grad, Number* sums, Number* grad_relative) {
+  backward(*batch, qkv, output, grad_output, log_sums, grad, sums, grad_relative);
 }
 
 }  // extern "C"

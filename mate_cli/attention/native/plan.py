@@ -22,13 +22,14 @@ class NativeGroup(NamedTuple):
 
     Attributes:
         order: int32 ``[real tokens]``, by document; in a document the question first, then line by line.
-        cells: int32 ``[tokens, 2]``, row and column, if tokens of a line see those of their row and column alone;
-            else empty.
+        cells: int32 ``[tokens, 2]``, row and column, if tokens of a line see those of their row and column alone; the
+            global tokens of row and column if there is a radius; else empty.
         documents: int32 ``[documents, 5]``: begin; end of the question; end; first of its rows of sums; chunks.
         lines: int32 ``[lines, 2]``: begin, end.
         chunks: int32 ``[chunks, 4]``: document; first line; end of the lines; number within the document.
         sums: rows of sums: for each chunk one for each token of the question.
-        pairs: pairs of a query and a key that a head computes.
+        radius: tokens of a line see each other up to this distance; 0: all do.
+        pairs: pairs of a query and a key that a head needs.
     """
 
     order: Tensor
@@ -37,6 +38,7 @@ class NativeGroup(NamedTuple):
     lines: Tensor
     chunks: Tensor
     sums: int
+    radius: int
     pairs: int
 
 
@@ -56,41 +58,68 @@ class NativePlan(Plan):
 
 def native_plan(layout: Layout, kinds: tuple[Kind, ...]) -> NativePlan:
     """Plan every kind of head."""
-    spans = layout.spans()
-    groups = {kind: _group(kind, layout, spans) for kind in set(kinds)}
-    padding = _int32(np.flatnonzero(layout.document < 0))
-    return NativePlan(layout.place(), kinds, tuple(groups[kind] for kind in kinds), padding)
-
-
-def _group(kind: Kind, layout: Layout, spans: np.ndarray) -> NativeGroup:
+    documents = len(layout.spans())
     tokens = np.flatnonzero(layout.document >= 0)
-    document = np.repeat(np.arange(len(spans)), spans[:, 1] - spans[:, 0])
-    line = _line_numbers(kind, layout)[tokens]
-    by_line = np.lexsort((line, document))
-    document, line = document[by_line], line[by_line]
+    cells = np.stack([layout.row, layout.column], axis=1)
+    groups = {
+        kind: plan_lines(
+            Tokens(tokens, layout.document[tokens], _line_numbers(kind, layout)[tokens]),
+            documents,
+            cells if kind == "row_or_column" else cells[:0],
+        )
+        for kind in set(kinds)
+    }
+    return NativePlan(layout.place(), kinds, tuple(groups[kind] for kind in kinds), padding_of(layout))
 
-    end = np.cumsum(spans[:, 1] - spans[:, 0])
-    begin = end - (spans[:, 1] - spans[:, 0])
-    question = np.bincount(document[line < 0], minlength=len(spans))
+
+def padding_of(layout: Layout) -> Tensor:
+    return _int32(np.flatnonzero(layout.document < 0))
+
+
+class Tokens(NamedTuple):
+    """Tokens of documents, ``[n]`` each: their numbers, documents and lines; line -1 is the question."""
+
+    number: np.ndarray
+    document: np.ndarray
+    line: np.ndarray
+
+
+def plan_lines(tokens: Tokens, documents: int, cells: np.ndarray, radius: int = 0) -> NativeGroup:
+    """Sort tokens by document and line and cut the lines into chunks.
+
+    Args:
+        cells, radius: see ``NativeGroup``.
+    """
+    by_line = np.lexsort((tokens.line, tokens.document))
+    document, line = tokens.document[by_line], tokens.line[by_line]
+    size = np.bincount(document, minlength=documents)
+    end = np.cumsum(size)
+    begin = end - size
+    question = np.bincount(document[line < 0], minlength=documents)
     starts = run_starts(document, line)
     lines = np.stack([starts, starts + run_lengths(starts, len(line))], axis=1)[line[starts] >= 0]
     chunks = _chunks(lines, document[lines[:, 0]], question)
 
-    parts = np.bincount(chunks[:, 0], minlength=len(spans))
+    parts = np.bincount(chunks[:, 0], minlength=documents)
     sums = parts * question
-    documents = np.stack([begin, begin + question, end, np.cumsum(sums) - sums, parts], axis=1)
     length = lines[:, 1] - lines[:, 0]
-    pairs = (length * (length + question[document[lines[:, 0]]])).sum() + (question * (end - begin)).sum()
-    cells = np.stack([layout.row, layout.column], axis=1) if kind == "row_or_column" else np.zeros((0, 2))
+    pairs = (_in_line(length, radius) + length * question[document[lines[:, 0]]]).sum() + (question * size).sum()
     return NativeGroup(
-        order=_int32(tokens[by_line]),
+        order=_int32(tokens.number[by_line]),
         cells=_int32(cells),
-        documents=_int32(documents),
+        documents=_int32(np.stack([begin, begin + question, end, np.cumsum(sums) - sums, parts], axis=1)),
         lines=_int32(lines),
         chunks=_int32(chunks),
         sums=int(sums.sum()),
+        radius=radius,
         pairs=int(pairs),
     )
+
+
+def _in_line(length: np.ndarray, radius: int) -> np.ndarray:
+    """Count the pairs of lines that see each other, ``[lines]``."""
+    within = np.minimum(radius, length - 1) if radius else length - 1
+    return length + within * (2 * length - 1 - within)
 
 
 def _line_numbers(kind: Kind, layout: Layout) -> np.ndarray:
