@@ -1,1 +1,1 @@
-"""Row, column and full attention on the CPU by a C++ kernel that is compiled for this machine at its first use."""
+"""Attention on the CPU by a C++ kernel that is compiled for this machine at its first use."""
