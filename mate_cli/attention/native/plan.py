@@ -29,7 +29,7 @@ class NativeGroup(NamedTuple):
         chunks: int32 ``[chunks, 4]``: document; first line; end of the lines; number within the document.
         sums: rows of sums: for each chunk one for each token of the question.
         radius: tokens of a line see each other up to this distance; 0: all do.
-        pairs: pairs of a query and a key that a head needs.
+        pairs: pairs of a query and a key that a head computes; with a radius, those that it needs.
     """
 
     order: Tensor
