@@ -132,17 +132,20 @@ def _(plan: TableEtcPlan, config: MateConfig, point: Point) -> list[Product]:
     """The global tokens pass through the linear layers as well."""
     pairs = plan.labels.numel() + sum(labels.numel() for labels in plan.global_labels)
     labels = 2.0 * (plan.tokens + len(plan.slots)) * LABELS * config.hidden_size
-    of_globals = linear_flops(point, len(plan.slots)) / point.layers / (3 if point.is_training else 1)
-    return [_pairs(pairs, config, KEPT_BACKWARD), Product(labels, KEPT_BACKWARD), Product(of_globals, 2.0)]
+    return [_pairs(pairs, config, KEPT_BACKWARD), Product(labels, KEPT_BACKWARD), _of_globals(plan, point)]
 
 
 @_of_layer.register
 def _(plan: NativeTableEtcPlan, config: MateConfig, point: Point) -> list[Product]:
     """Backward computes the scores again, those of the labels too."""
     labels = 2.0 * len(plan.groups[0].order) * LABELS * config.hidden_size
-    of_globals = linear_flops(point, len(plan.slots)) / point.layers / (3 if point.is_training else 1)
     pairs = _pairs(plan.groups[0].pairs, config, FLASH_BACKWARD)
-    return [pairs, Product(labels, 3.0), Product(of_globals, 2.0)]
+    return [pairs, Product(labels, 3.0), _of_globals(plan, point)]
+
+
+def _of_globals(plan: TableEtcPlan | NativeTableEtcPlan, point: Point) -> Product:
+    """Return the linear layers' product with the global tokens."""
+    return Product(linear_flops(point, len(plan.slots)) / point.layers / (3 if point.is_training else 1), 2.0)
 
 
 @_of_layer.register

@@ -60,12 +60,11 @@ def native_plan(layout: Layout, kinds: tuple[Kind, ...]) -> NativePlan:
     """Plan every kind of head."""
     documents = len(layout.spans())
     tokens = np.flatnonzero(layout.document >= 0)
-    cells = np.stack([layout.row, layout.column], axis=1)
     groups = {
         kind: plan_lines(
             Tokens(tokens, layout.document[tokens], _line_numbers(kind, layout)[tokens]),
             documents,
-            cells if kind == "row_or_column" else cells[:0],
+            np.stack([layout.row, layout.column], axis=1) if kind == "row_or_column" else np.zeros((0, 2)),
         )
         for kind in set(kinds)
     }
