@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import TableIndex
+from mate_cli.tables.table_place import plain_path
 from mate_cli.tables.user_csv import FOUND, CsvFormat
-from mate_cli.tables.user_table import ENDINGS, open_part, table_parts
+from mate_cli.tables.user_table import ENDINGS, ENDINGS_SHOWN, open_part, table_parts
 
 
 class TableFolder:
@@ -54,7 +55,7 @@ class TableFolder:
         if not self.names:
             broken = f"; left out: {self.left_out[0]}" if self.left_out else ""
             raise UserError(
-                f"tables={folder}: no tables in this folder; the names of tables end in {', '.join(ENDINGS)}{broken}"
+                f"tables={folder}: no tables in this folder; the names of tables end in {ENDINGS_SHOWN}{broken}"
             )
         self.read = lru_cache(maxsize=8)(self._read)
 
@@ -94,8 +95,9 @@ class TableFolder:
         self._parts[name] = (file, part)
         if remark is not None:
             self.remarks[name] = remark
-        own = "" if table.title in (file.stem, part) else table.title
-        yield replace(table, title=f"{PurePosixPath(place).with_suffix('')} {part or ''} {own}")
+        own = "" if table.title in (plain_path(file).stem, part) else table.title
+        below = plain_path(Path(place)).with_suffix("").as_posix()
+        yield replace(table, title=f"{below} {part or ''} {own}")
 
     def _files(self) -> Iterator[Path]:
         def unreadable(error: OSError) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+COMPRESSIONS = (".gz", ".bz2", ".xz")
+"""What the names of compressed files end in."""
 
 
 def table_place(text: str, folder: str | os.PathLike[str] = "") -> tuple[str, str | None]:
@@ -17,3 +21,8 @@ def table_place(text: str, folder: str | os.PathLike[str] = "") -> tuple[str, st
     if os.path.exists(os.path.join(folder, os.path.expanduser(text))):
         return os.path.expanduser(text), None
     return os.path.expanduser(file), part or None
+
+
+def plain_path(path: Path) -> Path:
+    """Return the path without the ending of a compression."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path

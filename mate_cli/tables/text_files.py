@@ -30,8 +30,17 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     Raises:
         UserError: the file cannot be read, is larger, or is not UTF-8.
     """
+    return utf8_text(read_bytes(path, max_bytes), path)
+
+
+def utf8_text(content: bytes, path: Path) -> str:
+    """Decode the content of a file; keep its line ends, drop a byte order mark.
+
+    Raises:
+        UserError: it is not UTF-8.
+    """
     try:
-        return read_bytes(path, max_bytes).decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it again") from error
 

@@ -16,7 +16,8 @@ from mate_cli.system.errors import UserError, named
 from mate_cli.tables.encodings import decoded
 from mate_cli.tables.header import header_doubt
 from mate_cli.tables.table import Table
-from mate_cli.tables.user_limits import MAX_BYTES, check_bytes, check_size, table_of
+from mate_cli.tables.user_content import read_content
+from mate_cli.tables.user_limits import check_size, table_of
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -73,7 +74,7 @@ def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
         UserError: the file cannot be read, or decoded; it has no such header or no row; a row is not as wide as the
             header; it is too large (found without reading the rest).
     """
-    text, encoding = decoded(path, _content(path), given.encoding)
+    text, encoding = decoded(path, read_content(path), given.encoding)
     first = list(islice(_lines(text, path), _LINES_TO_SNIFF))
     named_separator = _NAMED_SEPARATOR.fullmatch(first[0]) if first else None
     separator = given.separator or (named_separator[1] if named_separator else _separator(first))
@@ -87,16 +88,6 @@ def open_csv(path: Path, given: CsvFormat = FOUND) -> tuple[Table, str | None]:
         header, *body = (row.fields for row in rows)
         remarks.append(header_doubt(path, header, body, "set header_row=0"))
     return table, "; ".join(filter(None, remarks)) or None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UserError(f"table={path}: cannot be read ({error.strerror})") from error
-    check_bytes(path, len(content))
-    return content
 
 
 def _lines(text: str, path: Path) -> Iterator[str]:

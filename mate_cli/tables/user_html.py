@@ -20,8 +20,9 @@ from pathlib import Path
 from mate_cli.system.errors import UserError
 from mate_cli.tables.header import joined
 from mate_cli.tables.table import Table
-from mate_cli.tables.text_files import read_text
-from mate_cli.tables.user_limits import MAX_BYTES, MAX_ROWS, check_size, table_of
+from mate_cli.tables.text_files import utf8_text
+from mate_cli.tables.user_content import read_content
+from mate_cli.tables.user_limits import MAX_ROWS, check_size, table_of
 
 _BREAKS = ("br", "p", "div", "li", "hr")
 _SILENT = ("script", "style")
@@ -36,7 +37,7 @@ def read_html(path: Path) -> Table:
     """
     parser = _Parser(path)
     try:
-        parser.feed(read_text(path, MAX_BYTES))
+        parser.feed(utf8_text(read_content(path), path))
         tables = parser.finished()
     except (AssertionError, ValueError) as error:  # an SGML section, a character reference of thousands of digits
         raise UserError(f"{path}: cannot be read as HTML ({error}); save the page from a browser again") from error

@@ -8,7 +8,9 @@
 - what ``DataFrame.to_json`` of pandas writes with ``orient`` split, table, columns or index; of the last two, an object
   of objects, only where the keys of one level are the numbers of rows
 
-Null, NaN and missing values are empty cells.
+Null, NaN and missing values are empty cells. What objects in a row hold are columns of their own ("address.city"), the
+texts and numbers of a list are one cell. Beside a single list of objects the rest of an object is left out, as in
+answers of web services.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from typing import Any
 from mate_cli.system.errors import UserError, shown
 from mate_cli.tables.float_text import float_text
 from mate_cli.tables.table import Table
-from mate_cli.tables.text_files import JsonObject, parse_json, read_text
-from mate_cli.tables.user_limits import MAX_BYTES, check_size, table_of
+from mate_cli.tables.text_files import JsonObject, parse_json, utf8_text
+from mate_cli.tables.user_content import read_content
+from mate_cli.tables.user_limits import check_size, table_of
 
 _SHAPES = "a list of objects, a list of lists, {header, rows}, {column: its cells} or an object a line"
 _KEYS_SHOWN = 5
+_DEEPEST = 8  # objects within objects
 
 
 def read_json_table(path: Path) -> Table:
@@ -35,7 +39,7 @@ def read_json_table(path: Path) -> Table:
     Raises:
         UserError: it cannot be read, has another shape, a cell is neither text nor number, or it is too large.
     """
-    text = read_text(path, MAX_BYTES)
+    text = utf8_text(read_content(path), path)
     try:
         content = parse_json(text, str(path))
     except UserError as error:
@@ -86,6 +90,8 @@ def _of_object(path: Path, table: JsonObject) -> Table:
         return _of_lists(path, [table.list("header"), *table.list("rows")])
     if table.content and all(map(_are_cells, table.content.values())):
         return _of_columns(path, table.content)
+    if len(lists := [value for value in table.content.values() if _are_objects(value)]) == 1:
+        return _of_objects(path, lists[0])
     keys = [shown(key) for key in table][:_KEYS_SHOWN]
     found = f"an object with the key{'s' if len(keys) > 1 else ''} {', '.join(keys)}" if keys else "an empty object"
     raise UserError(f"{path}: expected {_SHAPES}, found {found}{', ...' if len(table.content) > len(keys) else ''}")
@@ -93,6 +99,10 @@ def _of_object(path: Path, table: JsonObject) -> Table:
 
 def _are_cells(value: Any) -> bool:
     return isinstance(value, list) and not any(isinstance(cell, (dict, list)) for cell in value)
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _of_columns(path: Path, content: dict[str, list[Any]]) -> Table:
@@ -143,14 +153,28 @@ def _numbering(keys: Sequence[str]) -> int:
 
 def _of_objects(path: Path, rows: list[Any]) -> Table:
     check_size(path, len(rows))
-    objects = [JsonObject.of(row, f"{path}: row {number}").content for number, row in enumerate(rows, start=1)]
+    places = [f"{path}: row {number}" for number in range(1, len(rows) + 1)]
+    objects = [_unfolded(JsonObject.of(row, place).content, place) for place, row in zip(places, rows, strict=True)]
     header = list(dict.fromkeys(key for row in objects for key in row))
     check_size(path, len(rows), len(header))
     body = [
-        [_text(row.get(key), f"{path}: row {number}, key {shown(key)}") for key in header]
-        for number, row in enumerate(objects, start=1)
+        [_text(row.get(key), f"{place}, key {shown(key)}") for key in header]
+        for place, row in zip(places, objects, strict=True)
     ]
     return table_of(path, header, body)
+
+
+def _unfolded(row: dict[str, Any], where: str, levels: int = _DEEPEST) -> dict[str, Any]:
+    """Return a row with the values of the objects in it under keys such as "address.city"."""
+    values: dict[str, Any] = {}
+    for key, value in row.items():
+        own = {key: value}
+        if isinstance(value, dict) and levels:
+            own = {f"{key}.{inner}": part for inner, part in _unfolded(value, where, levels - 1).items()}
+        if both := own.keys() & values.keys():
+            raise UserError(f"{where}: {shown(min(both))} is a key, and an object's within another; rename one of them")
+        values |= own
+    return values
 
 
 def _of_lists(path: Path, rows: list[Any]) -> Table:
@@ -168,6 +192,8 @@ def _text(value: Any, where: str) -> str:
         return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if isinstance(value, list) and not any(isinstance(part, (dict, list)) for part in value):
+        return ", ".join(filter(None, (_text(part, where) for part in value)))
     if isinstance(value, (dict, list)):
         raise UserError(f"{where}: expected a text or a number, found {_kind(value)}")
     return float_text(value) if isinstance(value, float) else json.dumps(value)

@@ -9,6 +9,7 @@ from pathlib import Path
 from mate_cli.system.errors import UserError
 from mate_cli.tables.amounts import numbered_cells
 from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.table_place import plain_path
 
 MAX_ROWS = 1 << 16
 """Rows that questions name are found among so many in seconds; all of them fit no model."""
@@ -36,7 +37,7 @@ def table_of(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], t
             raise UserError(f"{path}: row {number} has {len(row)} cells, the header has {len(header)}")
     body = [[_text(text) for text in row] for row in rows]
     names = tuple(Cell(_text(text)) for text in header)
-    return Table(path.name, names, numbered_cells(body), title or path.stem, everyday=True)
+    return Table(path.name, names, numbered_cells(body), title or plain_path(path).stem, everyday=True)
 
 
 def check_size(path: Path, rows: int = 0, columns: int = 0, cells: int = 0) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mate_cli.system.errors import UserError
 from mate_cli.tables.table import Table
-from mate_cli.tables.table_place import table_place
+from mate_cli.tables.table_place import COMPRESSIONS, plain_path, table_place
 from mate_cli.tables.user_arrow import read_parquet
 from mate_cli.tables.user_csv import FOUND, CsvFormat, open_csv
 from mate_cli.tables.user_database import duckdb_names, read_duckdb, read_sqlite, sqlite_names
@@ -17,14 +17,14 @@ from mate_cli.tables.user_workbook import open_workbook, sheet_names
 
 _CSV = (".csv", ".tsv", ".txt")
 
-_FILES = {
+_TEXTS = {
     ".html": read_html,
     ".htm": read_html,
     ".json": read_json_table,
     ".jsonl": read_json_table,
     ".ndjson": read_json_table,
-    ".parquet": read_parquet,
 }
+_FILES = {**_TEXTS, ".parquet": read_parquet}
 
 _WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _SQLITE = (".sqlite", ".sqlite3", ".db")
@@ -40,8 +40,13 @@ _PARTS: dict[str, Callable[[Path], list[str]]] = {
     ".duckdb": duckdb_names,
 }
 
-ENDINGS = (*_CSV, *_FILES, *_PARTS)
+_PLAIN = (*_CSV, *_FILES, *_PARTS)
+_COMPRESSED = tuple(ending + compression for ending in (*_CSV, *_TEXTS) for compression in COMPRESSIONS)
+
+ENDINGS = (*_PLAIN, *_COMPRESSED)
 """What the names of files with tables end in."""
+
+ENDINGS_SHOWN = f"{', '.join(_PLAIN)} (texts also with {', '.join(COMPRESSIONS)})"
 
 
 def read_table(place: str | Path) -> Table:
@@ -78,9 +83,8 @@ def open_part(path: Path, part: str | None = None, given: CsvFormat = FOUND) -> 
         UserError: the ending is not one of ``ENDINGS``, nor missing, the file is broken, or it has no such part.
     """
     ending = _ending(path)
-    if ending not in ENDINGS:
-        endings = ", ".join(ENDINGS)
-        raise UserError(f"table={path}: a table is a file in {endings}, not {ending}; save it as one of them")
+    if ending not in _PLAIN:
+        raise UserError(f"table={path}: a table is a file in {ENDINGS_SHOWN}, not {ending}; save it as one of them")
     if part is not None and ending not in _PARTS:
         raise UserError(f"table={path}#{part}: a file in {ending} is one table; leave out #{part}")
     if ending in _CSV:
@@ -103,4 +107,7 @@ def table_parts(path: Path) -> list[str | None]:
 
 
 def _ending(path: Path) -> str:
-    return path.suffix.lower() or ".csv"
+    """Return the ending that says the format: of a compressed text that of the text."""
+    plain = plain_path(path)
+    ending = plain.suffix.lower() or ".csv"
+    return ending if plain == path or ending in (*_CSV, *_TEXTS) else ending + path.suffix.lower()

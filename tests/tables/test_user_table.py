@@ -27,6 +27,10 @@ _GRID = st.integers(1, 4).flatmap(
 )
 
 
+def _within(levels: int) -> Any:
+    return 1 if not levels else {"a": _within(levels - 1)}
+
+
 def _texts(table: Table) -> list[list[str]]:
     return [[cell.text for cell in row] for row in (table.header, *table.rows)]
 
@@ -64,7 +68,7 @@ def test_the_ending_says_the_format_and_none_is_csv(tmp_path: Path) -> None:
     for name in ("t.csv", "t.tsv", "t.txt", "table", "T.CSV"):
         assert _read(tmp_path, name, "a\tb\n1\t2\n") == [["a", "b"], ["1", "2"]]
     assert read_table(tmp_path / "t.csv").title == "t"
-    with pytest.raises(UserError, match=r"t.docx: a table is a file in .csv, .*.duckdb, not .docx; save it as one"):
+    with pytest.raises(UserError, match=r"t.docx: a table is a file in .csv, .*.duckdb \(.*\), not .docx; save it as"):
         _read(tmp_path, "t.docx", b"PK")
 
 
@@ -199,6 +203,22 @@ def test_what_pandas_writes_as_json(orient: Any, tmp_path: Path) -> None:
     assert _read(tmp_path, "t.json", years) == [["2019", "2020"], *TEXTS[1:]]
 
 
+def test_objects_in_rows_of_json_are_columns_as_in_pandas(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "city": {"name": "Rome", "at": {"lat": 41.9}}, "tags": ["old", 3, None]},
+        {"id": 2, "city": {"name": "Oslo"}, "tags": []},
+    ]
+    header = [[*pd.json_normalize(rows)[["id", "city.name", "city.at.lat"]], "tags"]]
+    expected = [*header, ["1", "Rome", "41.9", "old, 3"], ["2", "Oslo", "", ""]]
+    answer = {"count": 2, "next": None, "links": ["x"], "results": rows}
+    for content in (json.dumps(rows), "\n".join(map(json.dumps, rows)), json.dumps(answer)):
+        texts = _read(tmp_path, "t.json", content)
+        order = [texts[0].index(name) for name in expected[0]]
+        assert [[row[place] for place in order] for row in texts] == expected
+    with pytest.raises(UserError, match="found an object with the keys 'a', 'b'"):
+        _read(tmp_path, "t.json", json.dumps({"a": rows, "b": rows}))
+
+
 def test_labels_of_rows_in_json_are_a_column_or_refused(tmp_path: Path) -> None:
     frame = FRAME.set_index("city")
     assert _read(tmp_path, "t.json", frame.to_json(orient="table")) == TEXTS
@@ -235,7 +255,7 @@ def test_values_of_parquet(tmp_path: Path) -> None:
         ("t.json", '{"columns": ["a"], "index": ["x"], "data": [3]}', "row 1: expected a list of cells, found 3"),
         (
             "t.json",
-            '{"columns": [["a", "b"]], "data": [[3]]}',
+            '{"columns": [[["a", "b"]]], "data": [[3]]}',
             "the header, cell 1: expected a text or a number, found",
         ),
         ("t.json", '{"schema": {}, "data": [3]}', "row 1: expected a JSON object, found int"),
@@ -247,14 +267,14 @@ def test_values_of_parquet(tmp_path: Path) -> None:
             "{}",
             "expected a list of objects, a list of lists, {header, rows}, {column: its cells} or an object",
         ),
-        ("t.json", '{"rows": [{"a": 1}]}', "or an object a line, found an object with the key 'rows'"),
+        ("t.json", '{"rows": [{"a": 1}, 2]}', "or an object a line, found an object with the key 'rows'"),
         ("t.json", json.dumps(dict.fromkeys("abcdefg", 1)), "with the keys 'a', 'b', 'c', 'd', 'e', ..."),
         ("t.json", '{"header": ["a"]}', "key 'rows' is missing"),
         ("t.json", '{"a": [1, 2], "b": [3]}', "key 'b' has 1 cells, 'a' has 2; write as many in each, null for those"),
         ("t.json", '{"a": []}', "no rows below the header"),
         ("t.json", '{"a": 1}\n{"a": 2', "line 2: not valid JSON"),
         ("t.json", '{"a": 1}\n["b"]\n', "row 2: expected a JSON object, found list"),
-        ("t.json", '{"a": 1}\n{"a": [2]}\n', "row 2, key 'a': expected a text or a number, found a list"),
+        ("t.json", '{"a": 1}\n{"a": [[2]]}\n', "row 2, key 'a': expected a text or a number, found a list"),
         ("t.json", '{"a": 1} {"a": 2}\n', "line 1, column 10 (character 9 of 18): Extra data"),
         ("t.json", '[{"a":\n1}]\n]', "line 3, column 1 (character 11 of 12): Extra data"),
         ("t.json", '{"a": 1}\n' * (user_limits.MAX_ROWS + 2), f"more than {user_limits.MAX_ROWS} rows"),
@@ -265,7 +285,13 @@ def test_values_of_parquet(tmp_path: Path) -> None:
         ("t.json", '[["a"]]', "no rows below the header"),
         ("t.json", '["a", "b"]', "the header: expected a list of cells, found a text"),
         ("t.json", '[{"a": 1}, [2]]', "row 2: expected a JSON object, found list"),
-        ("t.json", '[{"a": {"b": 1}}]', "row 1, key 'a': expected a text or a number, found an object"),
+        ("t.json", '[{"a": [{"b": 1}]}]', "row 1, key 'a': expected a text or a number, found a list"),
+        ("t.json", '[{"a.b": 1}, {"a.b": 2, "a": {"b": 1}}]', "row 2: 'a.b' is a key, and an object's within another"),
+        (
+            "t.json",
+            json.dumps([{"a": _within(9)}]),
+            "row 1, key 'a.a.a.a.a.a.a.a.a': expected a text or a number, found an object",
+        ),
         ("t.json", "[[" + "9" * 5000 + "]]", "not usable JSON"),
         ("t.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
         ("t.parquet", b"", "cannot be read as Parquet"),
