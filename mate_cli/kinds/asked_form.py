@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mate_cli.tables.aggregation import COUNT, NONE, SUM
-from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, with_all_names
+from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, each_once, with_all_names
 from mate_cli.tables.table import Table
 from mate_cli.tasks.table_qa import TableAnswer
 
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
     """Return a prediction with the rows that have all names of the question, with the sum or the count as its operator,
-    or with its surest cell alone, each where the words of the question ask for that.
+    with each of equal cells once, or with its surest cell alone, each where the words of the question ask for that.
     """
     named = with_all_names(question, table, prediction.cells, prediction.aggregation)
     prediction = _of_cells(prediction, named)
@@ -21,7 +21,9 @@ def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswe
     if asks_for_sum(question, table, cells, prediction.aggregation):
         return replace(prediction, aggregation=SUM.name)
     if asks_for_count(question, table, cells, prediction.aggregation):
-        return replace(prediction, aggregation=COUNT.name)
+        prediction = replace(prediction, aggregation=COUNT.name)
+    if prediction.aggregation == COUNT.name:
+        return _of_cells(prediction, each_once(question, table, cells))
     if prediction.aggregation != NONE.name or len(cells) < 2 or not asks_for_one(question, table, cells):
         return prediction
     return _of_cells(prediction, [max(range(len(cells)), key=sure.__getitem__)])

@@ -3,7 +3,8 @@
 Models learn from benchmarks, where "how many" nearly always counts rows; but "how many pupils are there in Lund?" asks
 for the sum of a column "pupils", and "how much was spent in 2023?" for that of a column "spent". Where they choose two
 cells for "the tallest plant", one of them is wrong, unless both are as tall; and where they choose all people in Graz
-for "which engineer works in Graz?", those of other professions are. No list of names answers "how many".
+for "which engineer works in Graz?", those of other professions are. No list of names answers "how many", and "how many
+different teams" counts each team once.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
+_DIFFERENT = re.compile(r"\b(?:how many|number of) (?:of the )?(?:different|distinct|unique)\b")
 _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
 _LIMIT = re.compile(
     r"(?:(?:is|are|was|were) )?(?:above|over|under|below|between|at (?:least|most)|\w+er than|more|less)\b"
@@ -37,7 +39,9 @@ _LIMIT = re.compile(
 _COMPARES = re.compile(r"\b(?:more|less|fewer|than|difference)\b")
 
 _MOST = r"(?:most|least|fewest|highest|lowest|first|last|best|worst|only|\w{2,}est)"
-_THE_MOST = re.compile(rf"\bthe (?:\w+ )?{_MOST}\b|'s {_MOST}\b|\b(?:first|last)\W*$")
+_THE_MOST = re.compile(
+    rf"\bthe (?:\w+ )?{_MOST}\b|'s {_MOST}\b|\b(?:first|last|earliest|latest)(?: (?:in|at|of|among|from)\b|\W*$)"
+)
 _SEVERAL = re.compile(
     r"^(?:list|show|name all|give all|(?:what|which|who) (?:are|were))\b|\b(?:all|both|each)\b"
     r"|\b(?:the|which|what|name) (?:\w+ )?(?:two|three|four|five|\d{1,2}) \w+s\b"
@@ -99,6 +103,16 @@ def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], agg
     lists = aggregation == NONE.name and bool(cells)
     texts = (table.rows[row][column].text for row, column in cells)
     return lists and _BEGINS.match(normalize_for_match(question)) is not None and not any(map(_may_be_quantity, texts))
+
+
+def each_once(question: str, table: Table, cells: Sequence[Coordinate]) -> list[int]:
+    """Return the places of the cells that a question counts: of each text the first where it asks how many different
+    ones there are, else all.
+    """
+    if not _DIFFERENT.search(normalize_for_match(question)):
+        return [*range(len(cells))]
+    texts = [normalize_for_match(table.rows[row][column].text) for row, column in cells]
+    return [place for place, text in enumerate(texts) if text not in texts[:place]]
 
 
 def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bool:

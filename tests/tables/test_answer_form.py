@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mate_cli.kinds.registry import kind_named
-from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, with_all_names
+from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, each_once, with_all_names
 from mate_cli.tables.table import Cell, Table
 from mate_cli.tasks.table_qa import TableAnswer
 
@@ -104,6 +104,8 @@ def test_a_listed_cell_alone_is_the_answer_and_cells_of_two_columns_have_no_sum(
         "Who has the highest number of members?",
         "What is Holt's oldest club?",
         "Which of the clubs was founded first?",
+        "Which club was founded first in Holt?",
+        "Which club was founded earliest?",
         "Which club was the first with over 10 members?",
         "What is the only club with 90 members?",
     ],
@@ -122,6 +124,7 @@ def test_a_superlative_in_the_singular_asks_for_one(question: str) -> None:
         "List the oldest clubs",
         "What are the three largest towns?",
         "Who won the first 2 games?",
+        "Which clubs were founded last in Holt?",
         "Which club is the first and the last?",
         "Which club is in Holt?",
         "Which club has at least 20 members?",
@@ -227,6 +230,25 @@ def test_words_for_numbers_answer_how_many() -> None:
 def test_codes_are_counted_and_quantities_are_not(cell: str, counts: bool) -> None:
     bills = Table("t", (Cell("invoice"), Cell("client")), ((Cell(cell), Cell("Oak")), (Cell("A"), Cell("Oak"))))
     assert asks_for_count("How many invoices does Oak have?", bills, [(0, 0)], "NONE") == counts
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("How many different towns have a club?", [0, 1, 4]),
+        ("what is the number of distinct towns", [0, 1, 4]),
+        ("How many of the unique towns are listed?", [0, 1, 4]),
+        ("How many towns have a club?", [0, 1, 2, 3, 4]),
+        ("How many clubs play in different towns?", [0, 1, 2, 3, 4]),
+    ],
+)
+def test_different_ones_are_counted_once(question: str, kept: list[int]) -> None:
+    assert each_once(question, CLUBS, cells("town", 0, 1, 2, 3, 4)) == kept
+    assert record(question, "town", "COUNT", 0, 1, 2, 3, 4)["answer"] == [str(len(kept))]
+
+
+def test_a_list_that_is_counted_has_different_ones_once() -> None:
+    assert record("How many different towns have a club?", "town", "NONE", 0, 1, 2)["answer"] == ["2"]
 
 
 def test_the_record_of_an_answer_has_the_form_that_was_asked_for() -> None:
