@@ -18,8 +18,9 @@ _LIKELY_VERDICT = 0.6
 _COMPUTED = re.compile(
     r"\b(how many|number of|count|sum|total|in all|altogether|average|difference|how much more|percentage)\b", re.I
 )
-_BEYOND_FOUR = re.compile(r"\b(difference|how (?:many|much) more|percentage|ratio)\b", re.I)
-_BEYOND_FIVE = re.compile(r"\b(percentage|ratio)\b", re.I)
+_BEYOND = r"percentage|per ?cent|proportion|ratio|median|variance|standard deviation|(?:in|for|by) each"
+_BEYOND_FOUR = re.compile(rf"\b(difference|how (?:many|much) more|{_BEYOND})\b", re.I)
+_BEYOND_FIVE = re.compile(rf"\b({_BEYOND})\b", re.I)
 
 
 def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
@@ -110,8 +111,8 @@ def _computation_doubt(trained: TrainConfig, record: Mapping[str, Any]) -> str |
     subtracts = computes and trained.task.qa.difference
     beyond = _BEYOND_FIVE if subtracts else _BEYOND_FOUR
     match = (beyond if computes else _COMPUTED).search(record["question"])
-    if match is None:
-        return None
+    if match is None or any(match.group().lower() in cell.get("header", "").lower() for cell in record["cells"]):
+        return None  # a column may be called so
     if computes:
         able = "counts, sums, averages and subtracts" if subtracts else "counts, sums and averages"
         return f"'{match.group()}': this model {able} cells; it computes nothing else"

@@ -239,6 +239,21 @@ SURE = {"cells": [{"probability": 0.9}]}
             ["'percentage': this model counts, sums, averages and subtracts cells"],
         ),
         (
+            trained_on("table_qa", aggregation=True, difference=True),
+            {"question": "How many wins in each town?", "operator": "COUNT", "operator_probability": 0.9, **SURE},
+            ["'in each': this model counts, sums, averages and subtracts cells"],
+        ),
+        (
+            trained_on("table_qa", aggregation=True, difference=True),
+            {
+                "question": "Who has the highest percentage?",
+                "operator": "NONE",
+                "operator_probability": 0.9,
+                "cells": [{"probability": 0.9, "header": "Win Percentage"}],
+            },
+            [],
+        ),
+        (
             trained_on("table_qa", aggregation=True),
             {"question": "Who won?", "operator": "NONE", "operator_probability": 1.0, "cells": []},
             ["low probability (0.00)"],
