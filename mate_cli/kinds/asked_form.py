@@ -6,18 +6,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mate_cli.tables.aggregation import COUNT, NONE, SUM
-from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, each_once, with_all_names
+from mate_cli.tables.answer_form import (
+    amounts_of_named,
+    asks_for_count,
+    asks_for_one,
+    asks_for_sum,
+    each_once,
+    with_all_names,
+)
 from mate_cli.tables.table import Table
 from mate_cli.tasks.table_qa import TableAnswer
 
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
-    """Return a prediction with the rows that have all names of the question, with the sum or the count as its operator,
-    with each of equal cells once, or with its surest cell alone, each where the words of the question ask for that.
+    """Return a prediction with the rows that have all names of the question, with their amounts, with the sum or the
+    count as its operator, with each of equal cells once, or with its surest cell alone, each where the words of the
+    question ask for that.
     """
     named = with_all_names(question, table, prediction.cells, prediction.aggregation)
     prediction = _of_cells(prediction, named)
     cells, sure = prediction.cells, prediction.probabilities
+    if amounts := amounts_of_named(question, table, cells, prediction.aggregation):
+        least = (min(sure),) * len(amounts)
+        operator = SUM if len(amounts) > 1 else NONE
+        return replace(prediction, cells=tuple(amounts), probabilities=least, aggregation=operator.name)
     if asks_for_sum(question, table, cells, prediction.aggregation):
         return replace(prediction, aggregation=SUM.name)
     if asks_for_count(question, table, cells, prediction.aggregation):

@@ -4,7 +4,8 @@ Models learn from benchmarks, where "how many" nearly always counts rows; but "h
 for the sum of a column "pupils", and "how much was spent in 2023?" for that of a column "spent". Where they choose two
 cells for "the tallest plant", one of them is wrong, unless both are as tall; and where they choose all people in Graz
 for "which engineer works in Graz?", those of other professions are. No list of names answers "how many", and "how many
-different teams" counts each team once.
+different teams" counts each team once; so does "how many teams are there?" in a column that repeats them. "How many
+hammers are in stock?" asks for a cell in the row of the hammers.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from mate_cli.tables.aggregation import COUNT, NONE
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.number_words import CARDINALS
-from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, words_of
+from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, plural, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet
 from mate_cli.tables.queries.words import is_label
-from mate_cli.tables.table import Coordinate, Table
+from mate_cli.tables.table import Cell, Coordinate, Table
 from mate_cli.tables.table_index import words
 from mate_cli.tables.text import format_names, normalize_for_match
 
@@ -30,8 +31,13 @@ _QUANTITY = re.compile(
     r"\W*(?:(?:about|approx\w*\.?|around|almost|nearly|over|under|ca\.?|circa|some) )?\W?\d+(?!\d*[-/]\d)",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"\W*$| (?:are|were|is|was|do|did|does|have|has|had|in|on|at|left|there)\b")
+_SETS_LIMIT = re.compile(r"\d|\b(?:more|less|fewer|than|above|over|under|below|between)\b")
+_QUANTITIES = {"amount", "available", "count", "number", "pieces", "qty", "quantity", "stock", "total", "units"}
+_QUANTITIES |= {"hand", "in", "of", "on"}  # "in stock", "on hand", "number of pieces"
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
 _DIFFERENT = re.compile(r"\b(?:how many|number of) (?:of the )?(?:different|distinct|unique)\b")
+_FEW = 0.6  # of the cells of a column: so many texts or fewer are kinds, as suppliers of products are
 _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
 _LIMIT = re.compile(
     r"(?:(?:is|are|was|were) )?(?:above|over|under|below|between|at (?:least|most)|\w+er than|more|less)\b"
@@ -96,6 +102,22 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
     return asks and _has_amounts(table, column)
 
 
+def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
+    """Return the amounts in the rows that a model counts by the name of what they hold: for "how many hammers are in
+    stock?" the cell of the hammers below "in stock" or "quantity". None if the rows or their amounts have no such name.
+    """
+    asked = _HOW_MANY.search(normalize_for_match(question))
+    if aggregation != COUNT.name or asked is None:
+        return []
+    rows, said = dict.fromkeys(row for row, _ in cells), {*words(question)}
+    if not rows or not all(_begins_with_name(asked[1] or asked[2], table.rows[row]) for row in rows):
+        return []
+    kinds = [{*words_of(cell.text)} for cell in table.header]
+    able = [column for column, kind in enumerate(kinds) if kind and kind - _QUANTITIES <= said]
+    named = [column for column in able if kinds[column] - _QUANTITIES] or able
+    return [(row, named[0]) for row in rows] if len(named) == 1 and _has_amounts(table, named[0]) else []
+
+
 def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
     """Return whether a model that lists cells should have counted them: "how many" begins the question, and none of the
     cells may be a quantity.
@@ -107,12 +129,13 @@ def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], agg
 
 def each_once(question: str, table: Table, cells: Sequence[Coordinate]) -> list[int]:
     """Return the places of the cells that a question counts: of each text the first where it asks how many different
-    ones there are, else all.
+    ones there are, or how many of what the header of a whole column names, if its texts are few. Else all places.
     """
-    if not _DIFFERENT.search(normalize_for_match(question)):
-        return [*range(len(cells))]
     texts = [normalize_for_match(table.rows[row][column].text) for row, column in cells]
-    return [place for place, text in enumerate(texts) if text not in texts[:place]]
+    places = {text: place for place, text in reversed([*enumerate(texts)])}
+    asked = normalize_for_match(question)
+    is_few = len(places) <= _FEW * len(cells) and _counts_column(asked, table, cells)
+    return sorted(places.values()) if is_few or _DIFFERENT.search(asked) else [*range(len(cells))]
 
 
 def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bool:
@@ -141,6 +164,13 @@ def _behind_headers(question: str, table: Table, rows: Iterable[int]) -> dict[in
     }
 
 
+def _begins_with_name(text: str, row: Sequence[Cell]) -> bool:
+    """Return whether a text begins with what a cell names, in the plural perhaps, and sets no limit after it."""
+    names = [name for cell in row if (name := normalize_for_match(cell.text))[:1].isalpha()]
+    rests = [text.removeprefix(form) for name in names for form in (name, plural(name)) if text.startswith(form)]
+    return any(_GOES_ON.match(rest) and not _SETS_LIMIT.search(rest) for rest in rests)
+
+
 def _counts(text: str, header: str) -> bool:
     """Return whether a question asks how many there are of what a header names, of any size."""
     if (asked := _HOW_MANY.search(text)) is None:
@@ -148,6 +178,21 @@ def _counts(text: str, header: str) -> bool:
     noun = asked[1] or asked[2]
     rests = [noun.removeprefix(name) for name in _plurals(header) if re.match(rf"{re.escape(name)}\b", noun)]
     return any(not _LIMIT.match(rest.strip()) for rest in rests)
+
+
+def _counts_column(text: str, table: Table, cells: Sequence[Coordinate]) -> bool:
+    """Return whether a question asks how many there are of what a header names, and all cells below it are chosen."""
+    rows, columns = {row for row, _ in cells}, {column for _, column in cells}
+    if len(columns) != 1 or (asked := _HOW_MANY.search(text)) is None:
+        return False
+    (column,) = columns
+    if any(cells_of[column].text and row not in rows for row, cells_of in enumerate(table.rows)):
+        return False
+    header = table.header[column].text
+    *before, last = words_of(REMARK.sub("", header)) or [""]
+    names = [*_plurals(header), *(" ".join([*before[start:], plural(last)]) for start in range(len(before) + 1))]
+    noun = asked[1] or asked[2]
+    return any(re.match(rf"{re.escape(name)}\b", noun) for name in names if name.strip())
 
 
 def _measures(text: str, header: str) -> bool:

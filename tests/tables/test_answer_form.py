@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from mate_cli.kinds.registry import kind_named
-from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, each_once, with_all_names
+from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, with_all_names
 from mate_cli.tables.table import Cell, Table
-from mate_cli.tasks.table_qa import TableAnswer
-
-
-def table(*rows: str) -> Table:
-    header, *body = (tuple(map(Cell, row.split(","))) for row in rows)
-    return Table("t", header, tuple(body), everyday=True)
-
-
-CLUBS = table(
-    "club,town,members,yellow cards,goals for,founded,week,spent,days per match",
-    "Comets,Holt,40,3,12,1961,1,500,2",
-    "Rovers,Lund,25,0,7,1898,2,125,2",
-    "Wolves,Holt,90,5,12,1974,3,70,9",
-    "Foxes,Lund,12,1,4,1983,4,310,4",
-    "Crows,Tarn,31,4,9,2005,5,42,3",
-)
-COLUMNS = [cell.text for cell in CLUBS.header]
-
-
-def cells(column: str, *rows: int) -> list[tuple[int, int]]:
-    return [(row, COLUMNS.index(column)) for row in rows]
+from tests.tables.clubs import CLUBS, cells, record, table
 
 
 @pytest.mark.parametrize(
@@ -182,13 +159,6 @@ def test_a_name_behind_a_header_stands_in_its_column(question: str, kept: list[i
     assert with_all_names(question, TRAINS, [(row, 0) for row in range(3)], "COUNT") == kept
 
 
-def record(question: str, column: str, operator: str, *rows: int) -> dict[str, Any]:
-    answering = kind_named("table_qa").answering
-    assert answering is not None
-    probabilities = tuple(0.6 + row / 100 for row in rows)
-    return answering.record(question, CLUBS, TableAnswer("q", tuple(cells(column, *rows)), probabilities, operator), 1)
-
-
 @pytest.mark.parametrize(
     ("question", "column", "operator", "counts"),
     [
@@ -230,25 +200,6 @@ def test_words_for_numbers_answer_how_many() -> None:
 def test_codes_are_counted_and_quantities_are_not(cell: str, counts: bool) -> None:
     bills = Table("t", (Cell("invoice"), Cell("client")), ((Cell(cell), Cell("Oak")), (Cell("A"), Cell("Oak"))))
     assert asks_for_count("How many invoices does Oak have?", bills, [(0, 0)], "NONE") == counts
-
-
-@pytest.mark.parametrize(
-    ("question", "kept"),
-    [
-        ("How many different towns have a club?", [0, 1, 4]),
-        ("what is the number of distinct towns", [0, 1, 4]),
-        ("How many of the unique towns are listed?", [0, 1, 4]),
-        ("How many towns have a club?", [0, 1, 2, 3, 4]),
-        ("How many clubs play in different towns?", [0, 1, 2, 3, 4]),
-    ],
-)
-def test_different_ones_are_counted_once(question: str, kept: list[int]) -> None:
-    assert each_once(question, CLUBS, cells("town", 0, 1, 2, 3, 4)) == kept
-    assert record(question, "town", "COUNT", 0, 1, 2, 3, 4)["answer"] == [str(len(kept))]
-
-
-def test_a_list_that_is_counted_has_different_ones_once() -> None:
-    assert record("How many different towns have a club?", "town", "NONE", 0, 1, 2)["answer"] == ["2"]
 
 
 def test_the_record_of_an_answer_has_the_form_that_was_asked_for() -> None:
