@@ -36,6 +36,10 @@ _SETS_LIMIT = re.compile(r"\d|\b(?:more|less|fewer|than|above|over|under|below|b
 _QUANTITIES = {"amount", "available", "count", "number", "pieces", "qty", "quantity", "stock", "total", "units"}
 _QUANTITIES |= {"hand", "in", "of", "on"}  # "in stock", "on hand", "number of pieces"
 _HOW_MUCH = re.compile(r"\bhow much (.+)")
+_PAID = re.compile(
+    r"\bhow much .*\b(?:spen[dt]|pa(?:y|id)|sold|earn(?:ed)?|invested|donated|raised|received|billed|charged|saved"
+    r"|transferred|deposited|withdrawn|refunded)\b"
+)
 _DIFFERENT = re.compile(r"\b(?:how many|number of) (?:of the )?(?:different|distinct|unique)\b")
 _FEW = 0.6  # of the cells of a column: so many texts or fewer are kinds, as suppliers of products are
 _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
@@ -84,7 +88,8 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
     """Return whether a model that lists or counts cells of a column of numbers should have added them up.
 
     It should, if "how many" is followed by the name of the column, or a part of it, in the plural, or if that name
-    comes after "how much" or "total". A single cell that is not counted is left as the answer.
+    comes after "how much" or "total"; and if it lists amounts for "how much was paid". A single cell that is not
+    counted is left as the answer.
 
     Args:
         cells: those that the model chose.
@@ -202,9 +207,10 @@ def _measures(text: str, header: str) -> bool:
 
 
 def _totals(text: str, header: str) -> bool:
-    """Return whether a question asks for the total of what a header names."""
+    """Return whether a question asks for the total of what a header names, or for what was paid."""
     name = head_of(header)
-    return bool(name) and re.search(rf"\b(?:total|combined) {re.escape(name)}\b", text) is not None
+    names_total = bool(name) and re.search(rf"\b(?:total|combined) {re.escape(name)}\b", text) is not None
+    return names_total or _PAID.search(text) is not None
 
 
 def _may_be_quantity(text: str) -> bool:

@@ -42,7 +42,9 @@ def test_how_many_of_a_column_of_numbers_is_their_sum(question: str, column: str
         ("How many members did the Wolves have more than the Comets?", "members", "NONE"),
         ("How many weeks did they play?", "week", "COUNT"),  # a label
         ("How much was spent by each club?", "spent", "NONE"),
-        ("How much did they earn?", "spent", "NONE"),
+        ("How much did they grow?", "spent", "NONE"),
+        ("How much did they pay?", "founded", "NONE"),  # years
+        ("How much more did the Comets pay than the Wolves?", "spent", "NONE"),
     ],
 )
 def test_other_questions_are_left_as_they_are(question: str, column: str, operator: str) -> None:
@@ -56,6 +58,14 @@ def test_cells_listed_for_a_total_are_added_up() -> None:
         assert not asks_for_sum(question, CLUBS, cells("spent", 0, 2), "COUNT")
     assert not asks_for_sum("What is the total spent by each club?", CLUBS, cells("spent", 0, 2), "NONE")
     assert not asks_for_sum("What is the total of Holt?", CLUBS, cells("spent", 0, 2), "NONE")
+
+
+@pytest.mark.parametrize(
+    "question", ["How much did the clubs of Holt pay?", "how much was paid in Holt", "How much money did they spend?"]
+)
+def test_amounts_listed_for_what_was_paid_are_added_up(question: str) -> None:
+    assert asks_for_sum(question, CLUBS, cells("spent", 0, 2), "NONE")
+    assert not asks_for_sum(question, CLUBS, cells("spent", 0, 2), "COUNT")
 
 
 def test_years_and_numbers_of_rows_are_no_amounts() -> None:
