@@ -22,6 +22,9 @@ _BEYOND = r"percentage|per ?cent|proportion|ratio|median|variance|standard devia
 _BEYOND_FOUR = re.compile(rf"\b(difference|how (?:many|much) more|{_BEYOND})\b", re.I)
 _BEYOND_FIVE = re.compile(rf"\b({_BEYOND})\b", re.I)
 
+_YES_OR_NO = re.compile(r"\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b(?!.*\bor\b)", re.I)
+_YES_AND_NO = {"yes", "no", "y", "n", "true", "false", "x", "\u2713", "\u2714", "\u2717"}
+
 
 def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
     """A line for each reason to doubt the answer of a record (``mate_cli.reporting.answer``).
@@ -44,8 +47,8 @@ def caveats(trained: TrainConfig, record: Mapping[str, Any]) -> list[str]:
         doubts.append(f"low probability ({probability:.2f}): the answer may well be wrong")
     if problem := record.get("problem"):
         doubts.append(f"{problem}; the answer is its cells")
-    computation = _computation_doubt(trained, record)
-    return doubts if computation is None else [*doubts, computation]
+    more = (_computation_doubt(trained, record), _yes_or_no_doubt(record))
+    return [*doubts, *(doubt for doubt in more if doubt is not None)]
 
 
 def unfinished(folder: RunFolder) -> list[str]:
@@ -102,6 +105,15 @@ def withheld(record: Mapping[str, Any], threshold: float | None) -> dict[str, An
     if probability >= threshold:
         return told
     return {**told, "answer": type(record["answer"])(), "best_guess": record["answer"]}
+
+
+def _yes_or_no_doubt(record: Mapping[str, Any]) -> str | None:
+    """A line if a model that answers with cells was asked a question of yes or no, and they say neither."""
+    if "operator" not in record or not _YES_OR_NO.match(record["question"]):
+        return None
+    if record["cells"] and all(cell.get("text", "").strip().lower() in _YES_AND_NO for cell in record["cells"]):
+        return None
+    return 'this model answers with cells, not with yes or no; judge it as a statement: statement="..."'
 
 
 def _computation_doubt(trained: TrainConfig, record: Mapping[str, Any]) -> str | None:

@@ -263,6 +263,25 @@ SURE = {"cells": [{"probability": 0.9}]}
             {"question": "How many wins?", "operator": "NONE", "operator_probability": 1.0, **SURE},
             ["'How many': this model points to cells"],
         ),
+        *(
+            (
+                trained_on("table_qa", aggregation=True),
+                {
+                    "question": question,
+                    "operator": "NONE",
+                    "operator_probability": 1.0,
+                    "cells": [{"probability": 0.9, "text": text}],
+                },
+                ["this model answers with cells, not with yes or no"][:doubts],
+            )
+            for question, text, doubts in (
+                ("Did Ann win?", "2015", 1),
+                ("did Ann win?", "Yes", 0),
+                ("Is Ann or Bob taller?", "Bob", 0),
+                ("Who did win?", "Ann", 0),
+                ("Isaac won when?", "2015", 0),
+            )
+        ),
         (trained_on("entailment"), {"question": "The sum is 3.", "probability": 0.55}, ["low probability (0.55)"]),
         (trained_on("entailment"), {"question": "The sum is 3.", "probability": 0.95}, []),
     ],
