@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from mate_cli.tables.amounts import numbered_cells
-from mate_cli.tables.queries.everyday_columns import AMOUNTS, with_everyday_columns
+from mate_cli.tables.queries.everyday_columns import _KINDS, AMOUNTS, with_everyday_columns
 from mate_cli.tables.queries.generate import records
+from mate_cli.tables.queries.headers import singular
 from mate_cli.tables.queries.scales import BEGINNINGS
 from mate_cli.tables.queries.sheet import CODES, ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.verbs import OF_PERSONS, OF_THINGS
-from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_flag
+from mate_cli.tables.queries.words import KINDS, POSSESSIONS, QUALITIES, is_flag
 from mate_cli.tables.table import Table
 from mate_cli.tables.user_table import read_table
 from tests.tables.made_tables import made_table
@@ -72,6 +73,9 @@ def kind_of(column: TypedColumn) -> str:
         assert column.kind is ColumnType.TEXT
         assert all(re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", text) for text in column.texts)
         return "people"
+    if name in KINDS:
+        assert {singular(str(key)) for key in column.keys} <= {kind for kinds in _KINDS for kind in kinds}
+        return "kinds"
     if name in CODES:
         assert column.distinct == 1
         assert [*column.texts] == sorted(column.texts, key=lambda text: int(re.sub(r"\D", "", text)))
@@ -93,7 +97,7 @@ def test_the_column_has_cells_of_one_kind_and_is_not_what_tells_rows_apart() -> 
         assert before is not None
         assert sheet.subject is not None
         assert sheet.subject.name == before.name
-    assert {*found} == {"flags", "days", "people", "codes", "amounts"}
+    assert {*found} == {"flags", "days", "people", "codes", "amounts", "kinds"}
     assert min(found.values()) > 4
 
 
@@ -184,7 +188,10 @@ def made_of(number: int = 1500) -> list[dict[str, Any]]:
         (r"(have|has) no pool|without a pool", r"\"pool\" (= 'no'|!= 'yes')"),
         (r"(is|are) open in winter", r"\"open in winter\" (= 'yes'|!= 'no')"),
         (r"(is|are) not open in winter", r"\"open in winter\" (= 'no'|!= 'yes')"),
-        (r"opened in \d{4}\b(?!-)", r"\"opened\" LIKE '\d{4}-%'"),
+        (r"opened in \d{4}\b(?!-)", r"\"opened\" LIKE '\d{4}-__-__'"),
+        (r"opened in (?!or )[a-z]+\b", r"\"opened\" LIKE '(____|\d{4})-\d\d-__'"),
+        (r"opened (first|last) (with a pool|without a pool|in \d{4})", r'SELECT M(IN|AX)\("opened"\) FROM t WHERE'),
+        (r"when was the first hotel", r'^SELECT "opened" .*SELECT MIN\("opened"\) FROM t WHERE'),
         (r"opened after \d{4}\b(?!-)", r"\"opened\" > '\d{4}-12-31'"),
         (r"opened before \d{4}\b(?!-)", r"\"opened\" < '\d{4}-01-01'"),
         (r"opened last", r'SELECT MAX\("opened"\)'),

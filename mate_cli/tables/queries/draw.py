@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from random import Random
 from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
-from mate_cli.tables.queries.rows import All, Both, InYear, RowSet, Where
+from mate_cli.tables.queries.rows import All, Both, During, RowSet, Where
 from mate_cli.tables.queries.scales import measured, scale
 from mate_cli.tables.queries.sheet import CURRENCY, ColumnType, Key, Sheet, TypedColumn, is_blank
 from mate_cli.tables.queries.wording import Phrase, condition
@@ -22,7 +23,7 @@ _MAX_TEXT = 80  # characters of a value or an answer
 _MAX_MENTION = 40
 _MEASURED = 0.8
 _FLAGGED = 0.6
-_BY_YEAR = 0.6
+_BY_MONTH, _BY_YEAR = 0.35, 0.6
 _MILLION = 1_000_000
 _DOUBLED = re.compile(r"\b([a-z]{4,}?)s? (?:of (?:the |all )?|the |for )?\1s?\b|\bof of\b")
 
@@ -104,7 +105,7 @@ class Draw:
 
     def condition(
         self, *others: TypedColumn, sign: str | None = None, several: bool = False
-    ) -> tuple[Where | InYear, Phrase]:
+    ) -> tuple[Where | During, Phrase]:
         """Return a condition on a column besides ``others`` that some rows meet, but not all.
 
         Args:
@@ -126,8 +127,10 @@ class Draw:
         if sign[0] in "<>" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
             currency = CURRENCY.search(text) if column.in_currency else None
             key, words = _rounded(key, words, "" if currency is None else currency.group())
-        where: Where | InYear = Where(column, sign, key)
-        if column.kind is ColumnType.DATE and sign != "!=" and self.happens(_BY_YEAR):
+        where: Where | During = Where(column, sign, key)
+        if column.kind is ColumnType.DATE and sign == "=" and self.happens(_BY_MONTH):
+            where, words = _in_month(column, str(key), with_year=self.happens(0.5))
+        elif column.kind is ColumnType.DATE and sign != "!=" and self.happens(_BY_YEAR):
             where, words = _in_years(column, sign, str(key))
         if not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
             raise UnclearError
@@ -217,11 +220,18 @@ def asking(kind: str, text: str, query: SqlQuery) -> Question:
 ALL = All()
 
 
-def _in_years(column: TypedColumn, sign: str, day: str) -> tuple[Where | InYear, str]:
+def _in_month(column: TypedColumn, day: str, with_year: bool) -> tuple[During, str]:
+    """Return the condition on a column of days that names a month, of one year or of any, and its name."""
+    year, month = day[:4], day[5:7]
+    name = month_name[int(month)].lower()
+    return (During(column, year, month), f"{name} {year}") if with_year else (During(column, None, month), name)
+
+
+def _in_years(column: TypedColumn, sign: str, day: str) -> tuple[Where | During, str]:
     """Return the condition on a column of days that names a year alone, and the year."""
     year = day[:4]
     if sign == "=":
-        return InYear(column, year), year
+        return During(column, year), year
     return Where(column, sign, f"{year}-12-31" if sign in (">", "<=") else f"{year}-01-01"), year
 
 

@@ -1,4 +1,4 @@
-"""Tables with columns as users' tables have them, and few of Wikipedia: yes and no, days, money, people, codes."""
+"""Tables with columns as users have them, and few of Wikipedia: yes and no, days, money, people, codes, kinds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from mate_cli.tables.amounts import numbered_cells
 from mate_cli.tables.queries.copies import with_copies
-from mate_cli.tables.queries.headers import head_of
+from mate_cli.tables.queries.headers import head_of, plural
 from mate_cli.tables.queries.scales import BEGINNINGS
 from mate_cli.tables.queries.sheet import CODES, MAX_CELLS, ColumnType, Sheet
 from mate_cli.tables.queries.verbs import OF_PERSONS, OF_THINGS
-from mate_cli.tables.queries.words import POSSESSIONS, QUALITIES, is_person
+from mate_cli.tables.queries.words import KINDS, POSSESSIONS, QUALITIES, is_person
 from mate_cli.tables.table import Cell, Table
 
 _ALSO_OF_PERSONS = {
@@ -38,6 +38,21 @@ _FIRST_NAMES = (
 _SURNAMES = (
     *("Abel", "Brandt", "Castro", "Duval", "Eriksen", "Falk", "Gruber", "Hoang", "Ito", "Jansen", "Keller", "Lopez"),
     *("Marsh", "Novak", "Okoye", "Petrov", "Quist", "Rossi", "Sato", "Thorne", "Urban", "Vance", "Weber", "Ziegler"),
+)
+_KINDS = (
+    ("tool", "paint", "lamp", "plant"),
+    ("hotel", "hostel", "apartment", "villa"),
+    ("car", "van", "truck", "train", "motorcycle"),
+    ("dog", "cat", "horse", "rabbit"),
+    ("novel", "guidebook", "cookbook", "comic", "biography"),
+    ("laptop", "tablet", "phone", "monitor", "printer"),
+    ("concert", "workshop", "lecture", "tour"),
+    ("soup", "salad", "dessert", "drink", "snack"),
+    ("shirt", "jacket", "skirt", "coat"),
+    ("chair", "desk", "sofa", "stool"),
+    ("invoice", "refund", "loan", "subscription"),
+    ("river", "lake", "mountain", "island", "bridge"),
+    ("school", "hospital", "library", "station", "museum"),
 )
 _FIRST_DAY, _DAYS = date(1980, 1, 1), 16_800  # before 2026
 _DAYS_WRITTEN: tuple[Callable[[date], str], ...] = (
@@ -84,6 +99,8 @@ def _with_column(table: Table, added: AddedColumn, random: Random) -> Table | No
     if sheet.subject is None or table.num_rows * (table.num_columns + 1) > MAX_CELLS:
         return None
     fitting = [name for name in added.headers if name in _ALSO_OF_PERSONS or not is_person(sheet.subject)]
+    if not fitting:
+        return None
     header = random.choice(fitting)
     if head_of(header) in {head_of(cell.text) for cell in table.header}:
         return None
@@ -129,6 +146,16 @@ def _people(number: int, random: Random) -> list[str]:
     return [random.choice(few) for _ in range(number)]
 
 
+def _kinds(number: int, random: Random) -> list[str]:
+    """Draw kinds of things, all written in one way."""
+    of_things, write = random.choice(_KINDS), random.choice((str, str.capitalize, plural, _capital_plural))
+    return [write(random.choice(of_things)) for _ in range(number)]
+
+
+def _capital_plural(kind: str) -> str:
+    return plural(kind).capitalize()
+
+
 def _codes(number: int, random: Random) -> list[str]:
     """Draw ascending codes with gaps, with the same letters before them or none."""
     letters = random.choice(("", "", f"{random.choice(_LETTERS)}-", random.choice(_LETTERS)))
@@ -161,5 +188,6 @@ _ADDED = (
     AddedColumn(tuple(dict.fromkeys((*OF_THINGS, *OF_PERSONS))), _people),
     AddedColumn(CODES, _codes),
     AddedColumn(AMOUNTS, _amounts),
+    AddedColumn(KINDS, _kinds),
 )
-_SHARES = (0.2, 0.3, 0.1, 0.1, 0.3)
+_SHARES = (0.15, 0.25, 0.1, 0.1, 0.25, 0.15)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mate_cli.tables.queries.categories import of_kind
 from mate_cli.tables.queries.computed import difference, total
 from mate_cli.tables.queries.counts import commonest, count, counted, different
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
@@ -18,7 +19,7 @@ from mate_cli.tables.queries.rows import Extreme, OneOf, Ranked, RowSet, SameAs,
 from mate_cli.tables.queries.scales import began, measured, more, most
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
-from mate_cli.tables.queries.words import is_amount, is_flag, is_person, is_time, is_who
+from mate_cli.tables.queries.words import is_amount, is_flag, is_kind, is_person, is_time, is_who
 
 _MAX_LISTED = 12
 
@@ -82,6 +83,8 @@ def extreme_of_some(draw: Draw) -> Question:
         f"which {name.one} {condition.attribute} {had}",
         f"among {name.many} {of_several(condition.attribute)}, {asked(answer, draw.random)} {had}",
     ]
+    if began(by) is not None and had.endswith(("first", "last")):
+        choices += [f"{asked(answer, draw.random)} {had} {condition.attribute}"] * 3
     if (adjectives := draw.scale(by)) is not None and answer is draw.subject:
         which = "who" if is_person(answer) else draw.choice(("which", "what"))
         choices += [f"{which} is the {most(adjectives[not highest])} {name.one} {condition.attribute}"] * 3
@@ -144,6 +147,23 @@ def extreme_value(draw: Draw) -> Question:
     return draw.asked("extreme value", draw.choice(choices), draw.alone(by, Extreme(ALL, by, highest)))
 
 
+def extreme_value_of_some(draw: Draw) -> Question:
+    """Ask for the highest or lowest value among rows that meet a condition, or when the first or last of them was."""
+    by, highest = draw.column(draw.subject, ordered=True), draw.happens(0.6)
+    where, condition = draw.condition(draw.subject, by)
+    if len(where.numbers(draw.sheet)) < 2:
+        raise UnclearError
+    words, name = superlative(by, highest, draw.random), draw.name(draw.subject)
+    several = of_several(condition.attribute)
+    choices = [f"what is {words} of {name.many} {several}", f"what was {words} among {name.many} {several}"]
+    if is_time(by) and not draw.needs_name(by):
+        choices += [f"when was the {'last' if highest else 'first'} {name.one} {condition.attribute}"] * 3
+    elif not is_time(by) and (adjectives := draw.scale(by)) is not None:
+        choices += [f"how {adjectives[0]} is the {most(adjectives[not highest])} {name.one} {condition.attribute}"] * 2
+    query = draw.alone(by, Extreme(where, by, highest))
+    return draw.asked("extreme value with condition", draw.choice(choices), query)
+
+
 def same_as(draw: Draw) -> Question:
     """Ask for the other row with the same value."""
     _, where, value = draw.row(draw.subject)
@@ -204,6 +224,8 @@ QUESTIONS: dict[Callable[[Draw], Question], float] = {
     extreme: 32,
     extreme_of_some: 16,
     extreme_value: 6,
+    extreme_value_of_some: 6,
+    of_kind: 20,
     ranked: 5,
     neighbour: 20,
     edge: 7,
@@ -219,11 +241,14 @@ QUESTIONS: dict[Callable[[Draw], Question], float] = {
 }
 """How a question is drawn -> its weight. Few tables have what some of them need, so those are rarer than this."""
 
-_OF_MEASURES = (extreme, extreme_of_some, extreme_value, compared, either)
-_OFTENER = 8  # than about other tables, for few have a measure
+_OF_MEASURES = (extreme, extreme_of_some, extreme_value, extreme_value_of_some, compared, either)
+_OFTENER = 8  # than about other tables, for few have one
 
 
 def weights_for(sheet: Sheet) -> list[float]:
-    """Return the weights of ``QUESTIONS`` for a table: one with a measure is asked more often for its extremes."""
-    oftener = _OFTENER if measured(sheet.columns) else 1
-    return [weight * oftener if kind in _OF_MEASURES else weight for kind, weight in QUESTIONS.items()]
+    """Return the weights of ``QUESTIONS`` for a table: one with a measure is asked more often for its extremes, and one
+    with a column of kinds about these.
+    """
+    has_measure, has_kind = bool(measured(sheet.columns)), any(map(is_kind, sheet.columns))
+    often = {*(_OF_MEASURES if has_measure else ()), *((of_kind,) if has_kind else ())}
+    return [weight * _OFTENER if kind in often else weight for kind, weight in QUESTIONS.items()]

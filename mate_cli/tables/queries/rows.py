@@ -75,18 +75,20 @@ class Where(RowSet):
 
 
 @dataclass(frozen=True, slots=True)
-class InYear(RowSet):
-    """Rows with a day of a year."""
+class During(RowSet):
+    """Rows with a day of a year, of a month, of four and two digits, or of both."""
 
     column: TypedColumn
-    year: str
+    year: str | None
+    month: str | None = None
 
     def numbers(self, sheet: Sheet) -> list[int]:
-        return [row for row, key in enumerate(self.column.keys) if str(key).startswith(f"{self.year}-")]
+        days = [(row, str(key).split("-")) for row, key in enumerate(self.column.keys) if key is not None]
+        return [row for row, (year, month, _) in days if self.year in (None, year) and self.month in (None, month)]
 
     @property
     def sql(self) -> str:
-        return f"{column_name(self.column)} LIKE '{self.year}-%'"
+        return f"{column_name(self.column)} LIKE '{self.year or '____'}-{self.month or '__'}-__'"
 
 
 @dataclass(frozen=True, slots=True)

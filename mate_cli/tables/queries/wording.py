@@ -28,6 +28,7 @@ _ARTICLE = re.compile(r"\b(the|a|an) ")
 # These headers take their values after them.
 _BY = re.compile(r"\w{2,}(?:ed|ing|ten|ilt) (?:by|at|in|on|to|from|for)|from")
 _WORD = re.compile(r"[a-z]{5,}")
+_PERIOD = re.compile(r"\d{4}|[a-z]+(?: \d{4})?")  # a year or a month
 _MORE = {">": ("more than", "over", "greater than"), ">=": ("at least",)}
 _LESS = {"<": ("less than", "fewer than", "under"), "<=": ("at most", "no more than")}
 _PLURALS = {"is": "are", "was": "were", "has": "have", "comes": "come"}
@@ -118,13 +119,15 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
         done, ending = f"{of_people.participle} by {value}", f"{of_people.auxiliary} {value} {of_people.base}"
         return random.choice([Phrase(f"{random.choice(('is', 'was'))} {done}", done, ending)] * 4 + choices)
     if named:
+        if column.kind is ColumnType.DATE and _PERIOD.fullmatch(value):
+            return Phrase(f"had {_a(name.one)} in {value}", f"with {_a(name.one)} in {value}")
         return random.choice(choices)
     if is_origin(column):
         choices = [
             Phrase(f"{random.choice(('is', 'was', 'came', 'comes'))} from {value}", f"from {value}")
         ] * 3 + choices[:1]
     elif is_time(column) or is_location(column) or is_area(column):
-        word = "on" if column.kind is ColumnType.DATE and not value.isdecimal() else "in"
+        word = "in" if column.kind is not ColumnType.DATE or _PERIOD.fullmatch(value) else "on"
         verb = random.choice(("was", "is") if is_time(column) else ("was", "is", "is located"))
         verb = began(column) or verb
         choices = [Phrase(f"{verb} {word} {value}", f"{word} {value}")] * 3 + choices[:2]

@@ -83,6 +83,10 @@ POSSESSIONS = (
 )
 """Headers of such columns that say what a row has."""
 
+KINDS = ("category", "type", "kind")
+"""Headers of columns that say what kind of thing a row is."""
+
+_KIND_HEADS = {*KINDS, "genre", "profession", "occupation", "job", "species", "discipline"}
 _QUALITY = re.compile(r"(?:open|closed|for|in|on) .+|\w{3,}(?:able|ible|proof)")
 _HAPPENED = re.compile(r"\w{2,}ed|built|born|begun|sold|won|lost|bought")
 
@@ -200,6 +204,11 @@ def is_money(column: TypedColumn) -> bool:
 def is_flag(column: TypedColumn) -> bool:
     """Return whether a column has yes and no, and nothing else."""
     return {*column.keys} - {None} == {"yes", "no"}
+
+
+def is_kind(column: TypedColumn) -> bool:
+    """Return whether a column says what kind of thing a row is."""
+    return column.kind is ColumnType.TEXT and head(column) in _KIND_HEADS
 
 
 def is_quality(header: str) -> bool:

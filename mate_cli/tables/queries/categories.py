@@ -1,0 +1,103 @@
+"""Draw questions that call rows by their kind: "which tool is the cheapest", "how many drama films are there"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mate_cli.tables.queries.computed import computed
+from mate_cli.tables.queries.counts import counted
+from mate_cli.tables.queries.draw import Draw, Question, UnclearError
+from mate_cli.tables.queries.grammar import SqlQuery
+from mate_cli.tables.queries.headers import plural, singular
+from mate_cli.tables.queries.rows import Both, Extreme, RowSet, Where
+from mate_cli.tables.queries.scales import averages_in_words, most
+from mate_cli.tables.queries.sheet import TypedColumn
+from mate_cli.tables.queries.wording import of_several, superlative
+from mate_cli.tables.queries.words import Noun, is_kind, is_named
+
+# {}: the plural of the kind, and what the rows must also be: "in berlin", or nothing.
+_COUNTS = ("how many {} are there {}", "how many {} are listed {}", "what is the number of {} {}")
+_LISTS = ("list all {} {}", "which are the {} {}", "what are the {} {}", "name all {} {}")
+_NOUN = re.compile(r"[a-z]{3,}(?: [a-z]{3,})?")
+_MAX_LISTED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Rows with a value in a column of kinds, and what they are called."""
+
+    column: TypedColumn
+    rows: Where
+    noun: Noun
+
+
+def of_kind(draw: Draw) -> Question:
+    """Ask about the rows of a kind: how many there are, which, for an extreme of them, or for their average."""
+    kind = _kind(draw)
+    return draw.choice((_counted, _listed, _listed, _extreme, _extreme, _extreme, _averaged))(draw, kind)
+
+
+def _kind(draw: Draw) -> _Kind:
+    """Return a kind that some rows are of, but not all; the rows are things with names: no date is a hotel."""
+    if not is_named(draw.subject):
+        raise UnclearError
+    column = draw.choice([column for column in draw.sheet.columns if is_kind(column) and column is not draw.subject])
+    rows = Where(column, "=", draw.key(column, draw.random.randrange(draw.sheet.table.num_rows)))
+    text, name = singular(str(rows.key)), draw.name(draw.subject)
+    is_part = len(rows.numbers(draw.sheet)) < draw.sheet.table.num_rows
+    if not is_part or not _NOUN.fullmatch(text) or draw.is_elsewhere(column, str(rows.key)):
+        raise UnclearError
+    if name.one in text or draw.happens(0.5):
+        return _Kind(column, rows, Noun(text, plural(text)))
+    return _Kind(column, rows, Noun(f"{text} {name.one}", f"{text} {name.many}"))
+
+
+def _narrowed(draw: Draw, kind: _Kind, *others: TypedColumn) -> tuple[RowSet, str]:
+    """Return the rows of a kind, half of the time those that meet a condition too, and that condition in words."""
+    if draw.happens(0.5):
+        return kind.rows, ""
+    where, words = draw.condition(draw.subject, kind.column, *others)
+    both = Both(kind.rows, where)
+    if len(both.numbers(draw.sheet)) in (0, len(kind.rows.numbers(draw.sheet))):
+        raise UnclearError
+    return both, words.attribute
+
+
+def _counted(draw: Draw, kind: _Kind) -> Question:
+    rows, attribute = _narrowed(draw, kind)
+    text = draw.choice(_COUNTS).format(kind.noun.many, of_several(attribute))
+    return counted(draw, rows, text.strip())
+
+
+def _listed(draw: Draw, kind: _Kind) -> Question:
+    rows, attribute = _narrowed(draw, kind)
+    if (number := len(rows.numbers(draw.sheet))) > _MAX_LISTED:
+        raise UnclearError
+    if number == 1:
+        text = draw.choice(("which is the {} {}", "what is the {} {}")).format(kind.noun.one, attribute)
+        return draw.asked("select of a kind", text.strip(), draw.alone(draw.subject, rows))
+    text = draw.choice(_LISTS).format(kind.noun.many, of_several(attribute))
+    return draw.asked("select of a kind", text.strip(), SqlQuery(draw.subject, rows), single=False)
+
+
+def _extreme(draw: Draw, kind: _Kind) -> Question:
+    by, highest, noun = draw.column(draw.subject, kind.column, ordered=True), draw.happens(0.6), kind.noun.one
+    rows, attribute = _narrowed(draw, kind, by)
+    if len(rows.numbers(draw.sheet)) < 2:
+        raise UnclearError
+    words = superlative(by, highest, draw.random)
+    choices = [f"which {noun} {attribute} has {words}", f"what is the {noun} {attribute} with {words}"]
+    if (adjectives := draw.scale(by)) is not None:
+        adjective = most(adjectives[not highest])
+        choices += [f"which {noun} {attribute} is the {adjective}", f"what is the {adjective} {noun} {attribute}"] * 3
+    text = " ".join(draw.choice(choices).split())
+    return draw.asked("superlative of a kind", text, draw.alone(draw.subject, Extreme(rows, by, highest)))
+
+
+def _averaged(draw: Draw, kind: _Kind) -> Question:
+    columns = [column for column in draw.sheet.columns if column is not draw.subject and averages_in_words(column)]
+    column = draw.choice(columns)
+    rows, attribute = _narrowed(draw, kind, column)
+    text = f"what is the average {draw.name(column).one} of {kind.noun.many} {of_several(attribute)}".strip()
+    return computed(draw, "average", text, SqlQuery(column, rows, "AVERAGE"))

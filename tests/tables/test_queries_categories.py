@@ -1,0 +1,59 @@
+"""Questions that call rows by their kind ask about the rows of that kind alone."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+import pytest
+
+from mate_cli.tables.queries.generate import records
+from mate_cli.tables.table import Table
+from tests.tables.test_queries import table_of
+
+STOCK = table_of(
+    "product|category|price|maker",
+    "Hammer|Tools|15|Acme",
+    "Wrench|Tools|18|Bolt",
+    "Pliers|Tools|12|Acme",
+    "Primer|Paint|31|Bolt",
+    "Varnish|Paint|44|Acme",
+    "Spade|Garden tools|27|Acme",
+)
+PEOPLE = table_of("name|occupation|age", "Ann|nurse|31", "Bob|cook|45", "Cy|nurse|52", "Dee|cook|28", "Eve|nurse|39")
+
+
+def made_of(table: Table, number: int = 600) -> list[dict]:
+    return list(islice(records([table], seed=0, conversations=0.0), number))
+
+
+@pytest.mark.parametrize(
+    ("table", "pattern", "answers"),
+    [
+        (STOCK, r"^which tool is the most expensive\?*$", {"Wrench"}),
+        (STOCK, r"^what is the cheapest paint( product)?\?*$", {"Primer"}),
+        (STOCK, r"^how many tools are (there|listed)\?*$", {"3"}),
+        (STOCK, r"^(list|name) all tools\?*$", {"Hammer", "Wrench", "Pliers"}),
+        (STOCK, r"^(list|name) all paint products\?*$", {"Primer", "Varnish"}),
+        (STOCK, r"^(list|name) all tools made by acme\?*$", {"Hammer", "Pliers"}),
+        (STOCK, r"^what is (the )?average price of tools\?*$", {"15"}),
+        (PEOPLE, r"^(which nurse is the|what is the) youngest( nurse)?\?*$", {"Ann"}),
+        (PEOPLE, r"^how many cooks are (there|listed)\?*$", {"2"}),
+    ],
+)
+def test_rows_are_called_by_their_kind(table: Table, pattern: str, answers: set[str]) -> None:
+    said = [record for record in made_of(table) if re.match(pattern, record["question"])]
+    assert said
+    assert all({*record["answer"]} == answers for record in said)
+
+
+def test_a_kind_within_the_text_of_another_column_names_none() -> None:
+    table = table_of("product|type|price", "Hammer|steel|1", "Nail of steel|wood|2", "Board|wood|3", "Bolt|steel|4")
+    of_kind = [record for record in made_of(table) if "of a kind" in record["kind"]]
+    assert of_kind
+    assert not any("steel" in record["question"].split("nail of steel")[0] for record in of_kind)
+
+
+def test_no_date_is_a_hotel() -> None:
+    table = table_of("date|type|price", *(f"2020-0{n}-01|{('hotel', 'hostel')[n % 2]}|{n * n}" for n in range(1, 8)))
+    assert not any("of a kind" in record["kind"] for record in made_of(table))
