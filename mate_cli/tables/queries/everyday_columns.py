@@ -190,4 +190,4 @@ _ADDED = (
     AddedColumn(AMOUNTS, _amounts),
     AddedColumn(KINDS, _kinds),
 )
-_SHARES = (0.15, 0.25, 0.1, 0.1, 0.25, 0.15)
+_SHARES = (0.15, 0.2, 0.1, 0.1, 0.2, 0.25)

@@ -225,7 +225,7 @@ QUESTIONS: dict[Callable[[Draw], Question], float] = {
     extreme_of_some: 16,
     extreme_value: 6,
     extreme_value_of_some: 6,
-    of_kind: 20,
+    of_kind: 40,
     ranked: 5,
     neighbour: 20,
     edge: 7,
