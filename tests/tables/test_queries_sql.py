@@ -71,7 +71,7 @@ def test_a_wrong_answer_is_noticed(operator: str) -> None:
     with closing(loaded(table)) as database:
         result = [value for (value,) in database.execute(record["sql"])]
     assert is_same(result, record, table)
-    assert not is_same(result, {**record, "answer": [str(float(record["answer"][0]) + 1)]}, table)
+    assert not is_same(result, {**record, "answer": [str(2 * float(record["answer"][0]) + 1)]}, table)
 
 
 @given(st.lists(st.tuples(st.sampled_from([None, 1.0, 2.0, 3.0]), st.sampled_from([None, "x", "y", "z"])), min_size=3))
