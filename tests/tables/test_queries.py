@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -200,6 +201,15 @@ def test_a_broken_file_is_named(tmp_path: Path, broken: str) -> None:
     (tmp_path / "train.jsonl").write_text(broken)
     (tmp_path / "tables.jsonl").write_text("")
     with pytest.raises(UserError, match=r"train\.jsonl: not a file of questions"):
+        queries.read_split(tmp_path, "train")
+
+
+def test_cells_outside_of_their_table_are_named(tmp_path: Path) -> None:
+    write_questions(tmp_path, [write_tables(tmp_path / "tables", 6)], QueriesConfig(questions=20, dev=5))
+    train = tmp_path / "train.jsonl"
+    first, *others = map(json.loads, train.read_text(encoding="utf-8").splitlines())
+    train.write_text("\n".join(map(json.dumps, [first | {"cells": [[500, 0]]}, *others])), encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(f"{first['id']} has cells that {first['table']} lacks")):
         queries.read_split(tmp_path, "train")
 
 

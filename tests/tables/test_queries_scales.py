@@ -106,11 +106,12 @@ def test_a_column_of_numbers_is_renamed_to_a_measure() -> None:
     made = [*with_measures(tables, 0)]
     again = [*with_measures(tables[:10], 0)]
     assert made[: len(again)] == again
-    assert [table for table in made if "+" not in table.id] == tables
-    renamed = [table for table in made if "+" in table.id]
+    assert [table for table in made if "=" not in table.id] == tables
+    renamed = [table for table in made if "=" in table.id]
     assert 100 < len(renamed) < 300
+    assert not any("+" in table.id for table in renamed)  # as in the ids of copies with everyday columns
     for table in renamed:
-        _, _, name = table.id.partition("+")
+        _, _, name = table.id.partition("=")
         places = [place for place, cell in enumerate(table.header) if cell != plain.header[place]]
         assert [table.header[place].text for place in places] == [name]
         assert table.rows == plain.rows
@@ -128,7 +129,7 @@ def renamed_to(header: str, *numbers: float, other: str = "note") -> set[str]:
     body = ((f"n{row}", number, f"x{row}") for row, number in enumerate(numbers))
     rows = tuple(tuple(Cell(f"{text}") for text in line) for line in body)
     tables = [Table(f"t{n}", tuple(map(Cell, ("name", header, other))), rows) for n in range(200)]
-    return {table.id.partition("+")[2].lower().split()[0] for table in with_measures(tables, 0) if "+" in table.id}
+    return {table.id.partition("=")[2].lower().split()[0] for table in with_measures(tables, 0) if "=" in table.id}
 
 
 def test_numbers_become_measures_that_people_would_believe() -> None:
@@ -144,7 +145,7 @@ def test_numbers_become_measures_that_people_would_believe() -> None:
 def test_people_have_few_measures() -> None:
     rows = tuple(tuple(map(Cell, (f"ann {row}", f"{1960 + row * row}", f"{40 - row * row}"))) for row in range(5))
     tables = [Table(f"t{n}", tuple(map(Cell, ("player", "season start", "goals"))), rows) for n in range(400)]
-    found = {table.id.partition("+")[2].lower().split()[0] for table in with_measures(tables, 0) if "+" in table.id}
+    found = {table.id.partition("=")[2].lower().split()[0] for table in with_measures(tables, 0) if "=" in table.id}
     assert {"born", "age", "weight"} <= found
     assert found.isdisjoint({"depth", "floors", "elevation", "area", "built", "opened", "founded"})
 

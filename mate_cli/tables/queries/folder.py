@@ -131,6 +131,8 @@ def _examples(records: list[dict[str, Any]], tables: dict[str, Table]) -> list[E
         operator, table, missing = str(record["operator"]), tables[record["table"]], record.get("missing")
         cells = tuple((int(row), int(column)) for row, column in record["cells"])
         answers = tuple(record["answer"])
+        if any(row >= table.num_rows or column >= table.num_columns for row, column in cells):
+            raise ValueError(f"{record['id']} has cells that {table.id} lacks")
         if table.everyday and operator == NONE.name:  # as scores read them: 1250 for "$1,250.00"
             answers = tuple(plain_text(table.rows[row][column]) for row, column in cells)
         examples.append(

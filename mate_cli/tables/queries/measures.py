@@ -41,7 +41,7 @@ _EVENTS = ("built", "opened", "founded", "released", "year built", "year opened"
 
 
 def with_measures(tables: Sequence[Table], seed: int) -> Iterator[Table]:
-    """Yield each table; after some of them yield a copy, ``ID+HEADER``, in which a column has the name of a measure.
+    """Yield each table; after some of them yield a copy, ``ID=HEADER``, in which a column has the name of a measure.
 
     Only tables without a measure get a copy, and only columns of plain numbers or years a new name.
     """
@@ -64,7 +64,7 @@ def _renamed(table: Table, random: Random) -> Table | None:
         return None
     header = list(table.header)
     header[column.place] = Cell(name)
-    renamed = replace(table, id=f"{table.id}+{name}", header=tuple(header))
+    renamed = replace(table, id=f"{table.id}={name}", header=tuple(header))
     return renamed if measured(Sheet(renamed).columns) else None  # a header of the others may have the adjective too
 
 
