@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ STOCK = table_of(
 PEOPLE = table_of("name|occupation|age", "Ann|nurse|31", "Bob|cook|45", "Cy|nurse|52", "Dee|cook|28", "Eve|nurse|39")
 
 
-def made_of(table: Table, number: int = 600) -> list[dict]:
+def made_of(table: Table, number: int = 1500) -> list[dict[str, Any]]:
     return list(islice(records([table], seed=0, conversations=0.0), number))
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,8 @@ HOTELS = table_of(
 )
 
 
-def made_of(number: int = 1500) -> list[dict[str, Any]]:
+@cache
+def made_of(number: int = 3000) -> list[dict[str, Any]]:
     return [*islice(records([HOTELS], 0, 0.2), number)]
 
 
@@ -195,6 +197,8 @@ def made_of(number: int = 1500) -> list[dict[str, Any]]:
         (r"opened after \d{4}\b(?!-)", r"\"opened\" > '\d{4}-12-31'"),
         (r"opened before \d{4}\b(?!-)", r"\"opened\" < '\d{4}-01-01'"),
         (r"opened last", r'SELECT MAX\("opened"\)'),
+        (r"opened between \d{4} and \d{4}", r"BETWEEN '\d{4}-01-01' AND '\d{4}-12-31'"),
+        (r"a price between \S+ and \S+", r"\"price\" BETWEEN \d+ AND \d+"),
         (r"opened first", r'SELECT MIN\("opened"\)'),
         (r"(which|what) is the cheapest hotel (with a pool|that is open)", r'MIN\("price"\) FROM t WHERE'),
     ],
@@ -234,6 +238,11 @@ TREES = table_of(
 )
 
 
+@cache
+def made_of_trees() -> list[dict[str, Any]]:
+    return [*islice(records([TREES], 0, 0.2), 6000)]
+
+
 @pytest.mark.parametrize(
     ("pattern", "sql"),
     [
@@ -246,7 +255,7 @@ TREES = table_of(
     ],
 )
 def test_verbs_name_columns(pattern: str, sql: str) -> None:
-    check_said(islice(records([TREES], 0, 0.2), 3000), pattern, f"^{sql}")
+    check_said(made_of_trees(), pattern, f"^{sql}")
 
 
 def test_half_of_the_look_ups_prefer_columns_that_a_verb_asks_for() -> None:

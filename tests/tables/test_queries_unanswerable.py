@@ -45,11 +45,13 @@ def test_each_asks_again_what_the_one_before_it_asked_of_the_whole_table() -> No
 def test_sqlite_finds_no_answer() -> None:
     lacks = {"rows": 0, "columns": 0}
     for record in ASKED_AGAIN:
-        table = table_without(TABLES[record["table"]], record["missing"])
+        table = TABLES[record["table"]]
         (part,) = (name for name in lacks if record["missing"][name])
         lacks[part] += 1
-        with closing(loaded(table)) as database:
-            if part == "rows":
+        left = table if part == "rows" else table_without(table, record["missing"])
+        with closing(loaded(left)) as database:
+            if part == "rows":  # of the whole table, for a column may have another type without them
+                database.executemany("DELETE FROM t WHERE rowid = ?", [(row + 1,) for row in record["missing"]["rows"]])
                 assert database.execute(record["sql"]).fetchall() == []
                 continue
             # SQLite takes the name of a column that is not there for a text, so it is looked for in square brackets.

@@ -11,19 +11,21 @@ from random import Random
 from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
-from mate_cli.tables.queries.rows import All, Both, During, RowSet, Where
+from mate_cli.tables.queries.rows import All, Between, Both, During, RowSet, Where
 from mate_cli.tables.queries.scales import measured, scale
 from mate_cli.tables.queries.sheet import CURRENCY, ColumnType, Key, Sheet, TypedColumn, is_blank
-from mate_cli.tables.queries.wording import Phrase, condition
+from mate_cli.tables.queries.wording import Phrase, between, condition
 from mate_cli.tables.queries.words import Noun, is_flag, is_label, is_named, is_place, is_time, mention, noun
 from mate_cli.tables.text import normalize_for_match
 
 _T = TypeVar("_T")
+Condition = Where | During | Between
 _MAX_TEXT = 80  # characters of a value or an answer
 _MAX_MENTION = 40
 _MEASURED = 0.8
 _FLAGGED = 0.6
 _BY_MONTH, _BY_YEAR = 0.35, 0.6
+_BETWEEN = 0.15
 _MILLION = 1_000_000
 _DOUBLED = re.compile(r"\b([a-z]{4,}?)s? (?:of (?:the |all )?|the |for )?\1s?\b|\bof of\b")
 
@@ -105,7 +107,7 @@ class Draw:
 
     def condition(
         self, *others: TypedColumn, sign: str | None = None, several: bool = False
-    ) -> tuple[Where | During, Phrase]:
+    ) -> tuple[Condition, Phrase]:
         """Return a condition on a column besides ``others`` that some rows meet, but not all.
 
         Args:
@@ -120,6 +122,8 @@ class Draw:
         key, text = column.keys[row], column.texts[row]
         if key is None or len(text) > _MAX_MENTION:
             raise UnclearError
+        if sign is None and column.is_ordered and not is_label(column) and self.happens(_BETWEEN):
+            return self._between(column, row)
         sign = sign or self._sign(column)
         if sign == "!=" and None in column.keys:  # a row with an empty cell "did not have" the value either
             raise UnclearError
@@ -127,7 +131,7 @@ class Draw:
         if sign[0] in "<>" and column.kind is ColumnType.NUMBER and isinstance(key, float) and self.happens(0.5):
             currency = CURRENCY.search(text) if column.in_currency else None
             key, words = _rounded(key, words, "" if currency is None else currency.group())
-        where: Where | During = Where(column, sign, key)
+        where: Condition = Where(column, sign, key)
         if column.kind is ColumnType.DATE and sign == "=" and self.happens(_BY_MONTH):
             where, words = _in_month(column, str(key), with_year=self.happens(0.5))
         elif column.kind is ColumnType.DATE and sign != "!=" and self.happens(_BY_YEAR):
@@ -136,6 +140,19 @@ class Draw:
             raise UnclearError
         phrase = condition(column, sign, words, self.needs_name(column, words), self.scale(column), self.random)
         return where, phrase
+
+    def _between(self, column: TypedColumn, row: int) -> tuple[Between, Phrase]:
+        """Return a condition with two limits, the values of two rows, or their years."""
+        other = self.random.randrange(self.sheet.table.num_rows)
+        (least, low), (most, high) = sorted((self.key(column, place), place) for place in (row, other))
+        words = [mention(column, place, self.sheet, self.random) for place in (low, high)]
+        if column.kind is ColumnType.DATE:
+            words = [str(key)[:4] for key in (least, most)]
+            least, most = f"{words[0]}-01-01", f"{words[1]}-12-31"
+        where = Between(column, least, most)
+        if words[0] == words[1] or not 0 < len(where.numbers(self.sheet)) < self.sheet.table.num_rows:
+            raise UnclearError
+        return where, between(column, words[0], words[1], self.needs_name(column), self.random)
 
     def _telling(self, *others: TypedColumn) -> TypedColumn:
         """Return a column besides ``others``, oftener than others one of yes and no: it has hardly another use."""

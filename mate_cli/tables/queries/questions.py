@@ -232,7 +232,7 @@ QUESTIONS: dict[Callable[[Draw], Question], float] = {
     listed: 3,
     same_as: 10,
     compared: 12,
-    commonest: 5,
+    commonest: 10,
     either: 18,
     count: 20,
     different: 3,

@@ -92,6 +92,23 @@ class During(RowSet):
 
 
 @dataclass(frozen=True, slots=True)
+class Between(RowSet):
+    """Rows whose key is at least ``least`` and at most ``most``."""
+
+    column: TypedColumn
+    least: Key
+    most: Key
+
+    def numbers(self, sheet: Sheet) -> list[int]:
+        rows = Both(Where(self.column, ">=", self.least), Where(self.column, "<=", self.most))
+        return rows.numbers(sheet)
+
+    @property
+    def sql(self) -> str:
+        return f"{column_name(self.column)} BETWEEN {_literal(self.least)} AND {_literal(self.most)}"
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf(RowSet):
     """Rows whose cell is one of the keys."""
 

@@ -94,6 +94,21 @@ def condition(
     return Phrase(f"had {_a(name.one)} {_of(words)}{value}", f"with {_a(name.one)} {_of(words)}{value}")
 
 
+def between(column: TypedColumn, low: str, high: str, named: bool, random: Random) -> Phrase:
+    """Word that a cell is between two values, with both.
+
+    Args:
+        named: name the column of times, as another may be meant.
+    """
+    limits, name = f"between {low} and {high}", noun(column, random)
+    if is_time(column) and not named:
+        verb = began(column) or random.choice(("was", "is"))
+        return Phrase(f"{verb} {limits}", f"that {verb} {limits}" if began(column) else limits)
+    if is_amount(column):
+        return Phrase(f"{random.choice(('had', 'has', 'have'))} {limits} {name.many}", f"with {limits} {name.many}")
+    return Phrase(f"had {_a(name.one)} {limits}", f"with {_a(name.one)} {limits}")
+
+
 def _of(words: str) -> str:
     return f"of {words} " if words.startswith(("at", "no")) else f"{words} "
 
