@@ -24,13 +24,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
+def read_text(path: Path) -> str:
     """Read a UTF-8 text file and keep its line ends.
 
     Raises:
         UserError: the file cannot be read, is larger, or is not UTF-8.
     """
-    return utf8_text(read_bytes(path, max_bytes), path)
+    return utf8_text(read_bytes(path), path)
 
 
 def utf8_text(content: bytes, path: Path) -> str:
@@ -45,8 +45,8 @@ def utf8_text(content: bytes, path: Path) -> str:
         raise UserError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8, or fetch it again") from error
 
 
-def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Read a file; stop after ``max_bytes``, so that an endless file ends too.
+def read_bytes(path: Path) -> bytes:
+    """Read a file; stop after ``MAX_BYTES``, so that an endless file ends too.
 
     Raises:
         UserError: the file cannot be read, or is larger.
@@ -57,8 +57,8 @@ def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
             while chunk := file.read(_CHUNK_BYTES):
                 chunks.append(chunk)
                 size += len(chunk)
-                if size > max_bytes:
-                    raise UserError(f"{path}: larger than {max_bytes >> 20} MiB; split it into smaller files")
+                if size > MAX_BYTES:
+                    raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; split it into smaller files")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
     return b"".join(chunks)
@@ -69,13 +69,13 @@ def has_lone_surrogate(text: str) -> bool:
     return _SURROGATE.search(text) is not None
 
 
-def read_json(path: Path, max_bytes: int = MAX_BYTES) -> Any:
+def read_json(path: Path) -> Any:
     """Read a UTF-8 JSON file.
 
     Raises:
         UserError: the file cannot be read, is larger, is not UTF-8, or is not valid JSON (for instance truncated).
     """
-    return parse_json(read_text(path, max_bytes), str(path))
+    return parse_json(read_text(path), str(path))
 
 
 def parse_json(text: str, where: str) -> Any:

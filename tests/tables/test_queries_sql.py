@@ -39,7 +39,8 @@ QUESTIONS_MADE = list(islice(records([*TABLES.values()], seed=3, conversations=0
 def test_there_are_questions_of_every_kind() -> None:
     kinds = Counter(record["kind"] for record in QUESTIONS_MADE)
     assert len(QUESTIONS_MADE) == 2500
-    assert sum(" LIKE " in record["sql"] for record in QUESTIONS_MADE) > 10
+    for operator in (" LIKE ", " BETWEEN "):
+        assert sum(operator in record["sql"] for record in QUESTIONS_MADE) > 10
     assert len(kinds) >= len(QUESTIONS) + 5  # some make two kinds, and there are follow-ups
     assert min(kinds.values()) >= 3
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from mate_cli.system.errors import UserError
+from mate_cli.tables import text_files
 from mate_cli.tables.table_folder import TableFolder
+from mate_cli.tables.text_files import read_json
 from mate_cli.tables.user_limits import MAX_BYTES
 from mate_cli.tables.user_table import open_table, read_table
 
@@ -54,6 +56,15 @@ def test_what_is_broken_or_unpacks_to_too_much(tmp_path: Path, compression: str)
     path.write_bytes(_PACKED[compression](bytes(MAX_BYTES + 1)))
     with pytest.raises(UserError, match="larger than 32 MiB; ask about a smaller table"):
         read_table(path)
+
+
+def test_a_file_of_a_release_has_a_larger_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "train.json"
+    path.write_text("[" + "1," * (1 << 20) + "1]")
+    assert len(read_json(path)) == (1 << 20) + 1
+    monkeypatch.setattr(text_files, "MAX_BYTES", 1 << 20)
+    with pytest.raises(UserError, match=r"train.json: larger than 1 MiB; split it into smaller files"):
+        read_json(path)
 
 
 def test_only_texts_are_compressed(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from random import Random
 from typing import TypeVar
 
 from mate_cli.tables.queries.grammar import SqlQuery
-from mate_cli.tables.queries.rows import All, Between, Both, During, RowSet, Where
+from mate_cli.tables.queries.ranges import Between, During
+from mate_cli.tables.queries.rows import All, Both, RowSet, Where
 from mate_cli.tables.queries.scales import measured, scale
 from mate_cli.tables.queries.sheet import CURRENCY, ColumnType, Key, Sheet, TypedColumn, is_blank
 from mate_cli.tables.queries.wording import Phrase, between, condition

@@ -67,45 +67,11 @@ class Where(RowSet):
 
     @property
     def sql(self) -> str:
-        return f"{column_name(self.column)} {self.sign} {_literal(self.key)}"
+        return f"{column_name(self.column)} {self.sign} {literal(self.key)}"
 
     @property
     def said(self) -> tuple[TypedColumn, ...]:
         return (self.column,) if self.sign == "=" else ()
-
-
-@dataclass(frozen=True, slots=True)
-class During(RowSet):
-    """Rows with a day of a year, of a month, of four and two digits, or of both."""
-
-    column: TypedColumn
-    year: str | None
-    month: str | None = None
-
-    def numbers(self, sheet: Sheet) -> list[int]:
-        days = [(row, str(key).split("-")) for row, key in enumerate(self.column.keys) if key is not None]
-        return [row for row, (year, month, _) in days if self.year in (None, year) and self.month in (None, month)]
-
-    @property
-    def sql(self) -> str:
-        return f"{column_name(self.column)} LIKE '{self.year or '____'}-{self.month or '__'}-__'"
-
-
-@dataclass(frozen=True, slots=True)
-class Between(RowSet):
-    """Rows whose key is at least ``least`` and at most ``most``."""
-
-    column: TypedColumn
-    least: Key
-    most: Key
-
-    def numbers(self, sheet: Sheet) -> list[int]:
-        rows = Both(Where(self.column, ">=", self.least), Where(self.column, "<=", self.most))
-        return rows.numbers(sheet)
-
-    @property
-    def sql(self) -> str:
-        return f"{column_name(self.column)} BETWEEN {_literal(self.least)} AND {_literal(self.most)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +86,7 @@ class OneOf(RowSet):
 
     @property
     def sql(self) -> str:
-        return f"{column_name(self.column)} IN ({', '.join(map(_literal, self.keys))})"
+        return f"{column_name(self.column)} IN ({', '.join(map(literal, self.keys))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +270,8 @@ def _groups(column: TypedColumn) -> str:
     return f"FROM t WHERE {name} IS NOT NULL GROUP BY {name}"
 
 
-def _literal(key: Key) -> str:
+def literal(key: Key) -> str:
+    """Return a key as SQL has it."""
     if isinstance(key, str):
         escaped = key.replace("'", "''")
         return f"'{escaped}'"
