@@ -19,7 +19,7 @@ STOCK = table_of(
     "Pliers|Tools|12|Acme",
     "Primer|Paint|31|Bolt",
     "Varnish|Paint|44|Acme",
-    "Spade|Garden tools|27|Acme",
+    "Spade|Garden|27|Acme",
 )
 PEOPLE = table_of("name|occupation|age", "Ann|nurse|31", "Bob|cook|45", "Cy|nurse|52", "Dee|cook|28", "Eve|nurse|39")
 
@@ -53,6 +53,15 @@ def test_a_kind_within_the_text_of_another_column_names_none() -> None:
     of_kind = [record for record in made_of(table) if "of a kind" in record["kind"]]
     assert of_kind
     assert not any("steel" in record["question"].split("nail of steel")[0] for record in of_kind)
+
+
+def test_a_kind_that_is_part_of_another_names_none() -> None:
+    table = table_of(
+        "product|type|price", "Hammer|tools|1", "Spade|garden tools|2", "Rake|garden tools|3", "Saw|tools|4"
+    )
+    of_kind = [record["question"] for record in made_of(table) if "of a kind" in record["kind"]]
+    assert of_kind
+    assert all("garden" in question for question in of_kind)
 
 
 def test_no_date_is_a_hotel() -> None:

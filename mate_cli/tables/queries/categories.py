@@ -39,14 +39,18 @@ def of_kind(draw: Draw) -> Question:
 
 
 def _kind(draw: Draw) -> _Kind:
-    """Return a kind that some rows are of, but not all; the rows are things with names: no date is a hotel."""
+    """Return a kind that some rows are of, but not all, and that is no part of another: garden tools are tools too.
+
+    The rows are things with names: no date is a hotel.
+    """
     if not is_named(draw.subject):
         raise UnclearError
     column = draw.choice([column for column in draw.sheet.columns if is_kind(column) and column is not draw.subject])
     rows = Where(column, "=", draw.key(column, draw.random.randrange(draw.sheet.table.num_rows)))
     text, name = singular(str(rows.key)), draw.name(draw.subject)
-    is_part = len(rows.numbers(draw.sheet)) < draw.sheet.table.num_rows
-    if not is_part or not _NOUN.fullmatch(text) or draw.is_elsewhere(column, str(rows.key)):
+    has_others = len(rows.numbers(draw.sheet)) < draw.sheet.table.num_rows
+    is_part = any(text in str(key) for key in {*column.keys} - {rows.key})
+    if not has_others or is_part or not _NOUN.fullmatch(text) or draw.is_elsewhere(column, str(rows.key)):
         raise UnclearError
     if name.one in text or draw.happens(0.5):
         return _Kind(column, rows, Noun(text, plural(text)))
