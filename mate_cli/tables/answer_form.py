@@ -96,12 +96,11 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
         aggregation: name of the operator that it chose.
     """
     text = normalize_for_match(question)
-    lists, columns = aggregation == NONE.name and len(cells) > 1, {column for _, column in cells}
-    if len(columns) != 1 or not (lists or aggregation == COUNT.name) or _OF_EACH.search(text):
+    lists, column = aggregation == NONE.name and len(cells) > 1, _only_column(cells)
+    if column is None or not (lists or aggregation == COUNT.name) or _OF_EACH.search(text):
         return False
     if lists and _COMPARES.search(text):  # "how many more goals" is a difference
         return False
-    (column,) = columns
     header = table.header[column].text
     asks = _counts(text, header) or _measures(text, header) or (lists and _totals(text, header))
     return asks and _has_amounts(table, column)
@@ -111,12 +110,10 @@ def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], a
     """Return the amounts in the rows that a model counts by the name of what they hold: for "how many hammers are in
     stock?" the cell of the hammers below "in stock" or "quantity". None if the rows or their amounts have no such name.
     """
-    asked = _HOW_MANY.search(normalize_for_match(question))
-    if aggregation != COUNT.name or asked is None:
+    noun, rows = _counted_noun(normalize_for_match(question)), dict.fromkeys(row for row, _ in cells)
+    if aggregation != COUNT.name or not rows or not all(_begins_with_name(noun, table.rows[row]) for row in rows):
         return []
-    rows, said = dict.fromkeys(row for row, _ in cells), {*words(question)}
-    if not rows or not all(_begins_with_name(asked[1] or asked[2], table.rows[row]) for row in rows):
-        return []
+    said = {*words(question)}
     kinds = [{*words_of(cell.text)} for cell in table.header]
     able = [column for column, kind in enumerate(kinds) if kind and kind - _QUANTITIES <= said]
     named = [column for column in able if kinds[column] - _QUANTITIES] or able
@@ -169,6 +166,18 @@ def _behind_headers(question: str, table: Table, rows: Iterable[int]) -> dict[in
     }
 
 
+def _only_column(cells: Sequence[Coordinate]) -> int | None:
+    """Return the column of cells; None if they are in several, or there are none."""
+    columns = {column for _, column in cells}
+    return columns.pop() if len(columns) == 1 else None
+
+
+def _counted_noun(text: str) -> str:
+    """Return a question from the noun on whose number it asks for; "" if it asks for none."""
+    asked = _HOW_MANY.search(text)
+    return "" if asked is None else asked[1] or asked[2]
+
+
 def _begins_with_name(text: str, row: Sequence[Cell]) -> bool:
     """Return whether a text begins with what a cell names, in the plural perhaps, and sets no limit after it."""
     names = [name for cell in row if (name := normalize_for_match(cell.text))[:1].isalpha()]
@@ -178,25 +187,19 @@ def _begins_with_name(text: str, row: Sequence[Cell]) -> bool:
 
 def _counts(text: str, header: str) -> bool:
     """Return whether a question asks how many there are of what a header names, of any size."""
-    if (asked := _HOW_MANY.search(text)) is None:
-        return False
-    noun = asked[1] or asked[2]
+    noun = _counted_noun(text)
     rests = [noun.removeprefix(name) for name in _plurals(header) if re.match(rf"{re.escape(name)}\b", noun)]
     return any(not _LIMIT.match(rest.strip()) for rest in rests)
 
 
 def _counts_column(text: str, table: Table, cells: Sequence[Coordinate]) -> bool:
     """Return whether a question asks how many there are of what a header names, and all cells below it are chosen."""
-    rows, columns = {row for row, _ in cells}, {column for _, column in cells}
-    if len(columns) != 1 or (asked := _HOW_MANY.search(text)) is None:
-        return False
-    (column,) = columns
-    if any(cells_of[column].text and row not in rows for row, cells_of in enumerate(table.rows)):
+    rows, column, noun = {row for row, _ in cells}, _only_column(cells), _counted_noun(text)
+    if column is None or any(own[column].text and row not in rows for row, own in enumerate(table.rows)):
         return False
     header = table.header[column].text
     *before, last = words_of(REMARK.sub("", header)) or [""]
     names = [*_plurals(header), *(" ".join([*before[start:], plural(last)]) for start in range(len(before) + 1))]
-    noun = asked[1] or asked[2]
     return any(re.match(rf"{re.escape(name)}\b", noun) for name in names if name.strip())
 
 

@@ -96,7 +96,7 @@ class TableFolder:
         if remark is not None:
             self.remarks[name] = remark
         own = "" if table.title in (plain_path(file).stem, part) else table.title
-        below = plain_path(Path(place)).with_suffix("").as_posix()
+        below = plain_path(file.relative_to(self.folder)).with_suffix("").as_posix()
         yield replace(table, title=f"{below} {part or ''} {own}")
 
     def _files(self) -> Iterator[Path]:

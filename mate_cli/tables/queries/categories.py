@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mate_cli.tables.queries.computed import computed
 from mate_cli.tables.queries.counts import counted
-from mate_cli.tables.queries.draw import Draw, Question, UnclearError
+from mate_cli.tables.queries.draw import MAX_LISTED, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.headers import plural, singular
 from mate_cli.tables.queries.rows import Both, Extreme, RowSet, Where
@@ -20,7 +20,6 @@ from mate_cli.tables.queries.words import Noun, is_kind, is_named
 _COUNTS = ("how many {} are there {}", "how many {} are listed {}", "what is the number of {} {}")
 _LISTS = ("list all {} {}", "which are the {} {}", "what are the {} {}", "name all {} {}")
 _NOUN = re.compile(r"[a-z]{3,}(?: [a-z]{3,})?")
-_MAX_LISTED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def _counted(draw: Draw, kind: _Kind) -> Question:
 
 def _listed(draw: Draw, kind: _Kind) -> Question:
     rows, attribute = _narrowed(draw, kind)
-    if (number := len(rows.numbers(draw.sheet))) > _MAX_LISTED:
+    if (number := len(rows.numbers(draw.sheet))) > MAX_LISTED:
         raise UnclearError
     if number == 1:
         text = draw.choice(("which is the {} {}", "what is the {} {}")).format(kind.noun.one, attribute)

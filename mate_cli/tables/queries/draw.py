@@ -21,6 +21,9 @@ from mate_cli.tables.text import normalize_for_match
 
 _T = TypeVar("_T")
 Condition = Where | During | Between
+MAX_LISTED = 12
+"""Rows that a question may ask to list."""
+
 _MAX_TEXT = 80  # characters of a value or an answer
 _MAX_MENTION = 40
 _MEASURED = 0.8

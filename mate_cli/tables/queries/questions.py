@@ -11,7 +11,7 @@ from collections.abc import Callable
 from mate_cli.tables.queries.categories import of_kind
 from mate_cli.tables.queries.computed import difference, total
 from mate_cli.tables.queries.counts import commonest, count, counted, different
-from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError
+from mate_cli.tables.queries.draw import ALL, MAX_LISTED, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.look_ups import look_up
 from mate_cli.tables.queries.order import edge, listed, neighbour
@@ -20,8 +20,6 @@ from mate_cli.tables.queries.scales import began, measured, more, most
 from mate_cli.tables.queries.sheet import Sheet, TypedColumn
 from mate_cli.tables.queries.wording import asked, comparative, of_several, superlative, tell
 from mate_cli.tables.queries.words import is_amount, is_flag, is_kind, is_person, is_time, is_who
-
-_MAX_LISTED = 12
 
 
 def select(draw: Draw) -> Question:
@@ -49,7 +47,7 @@ def selection(draw: Draw, kind: str, column: TypedColumn, rows: RowSet, verb: st
             f"{tell(name.one)} the {name.one} {attribute}",
         ]
         return draw.asked(kind, draw.choice(words), draw.alone(column, rows))
-    if len(numbers) > _MAX_LISTED:
+    if len(numbers) > MAX_LISTED:
         raise UnclearError
     words = [
         f"which {name.many} {of_several(verb)}",

@@ -102,8 +102,9 @@ def between(column: TypedColumn, low: str, high: str, named: bool, random: Rando
     """
     limits, name = f"between {low} and {high}", noun(column, random)
     if is_time(column) and not named:
-        verb = began(column) or random.choice(("was", "is"))
-        return Phrase(f"{verb} {limits}", f"that {verb} {limits}" if began(column) else limits)
+        if (verb := began(column)) is not None:
+            return Phrase(f"{verb} {limits}", f"that {verb} {limits}")
+        return Phrase(f"{random.choice(('was', 'is'))} {limits}", limits)
     if is_amount(column):
         return Phrase(f"{random.choice(('had', 'has', 'have'))} {limits} {name.many}", f"with {limits} {name.many}")
     return Phrase(f"had {_a(name.one)} {limits}", f"with {_a(name.one)} {limits}")
