@@ -9,7 +9,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,8 +17,8 @@ from hypothesis import strategies as st
 
 from mate_cli.system.errors import UserError
 from mate_cli.tables import user_html, user_limits
-from mate_cli.tables.table import Table
 from mate_cli.tables.user_table import read_table
+from tests.tables.user_files import read_written, texts_of
 
 _WORD = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs")), min_size=1, max_size=8)
 _GRID = st.integers(1, 4).flatmap(
@@ -29,16 +28,6 @@ _GRID = st.integers(1, 4).flatmap(
 
 def _within(levels: int) -> Any:
     return 1 if not levels else {"a": _within(levels - 1)}
-
-
-def _texts(table: Table) -> list[list[str]]:
-    return [[cell.text for cell in row] for row in (table.header, *table.rows)]
-
-
-def _read(folder: Path, name: str, content: bytes | str) -> list[list[str]]:
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return _texts(read_table(path))
 
 
 @settings(max_examples=20)
@@ -58,18 +47,18 @@ def test_every_format_holds_the_same_table(rows: list[list[str]]) -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, content in contents.items():
-            assert _read(Path(folder), name, content) == expected
+            assert read_written(Path(folder), name, content) == expected
         columns = [pa.array(column) for column in zip(*body, strict=True)]
         pq.write_table(pa.table(columns, names=header), Path(folder, "t.parquet"))
-        assert _texts(read_table(Path(folder, "t.parquet"))) == expected
+        assert texts_of(read_table(Path(folder, "t.parquet"))) == expected
 
 
 def test_the_ending_says_the_format_and_none_is_csv(tmp_path: Path) -> None:
     for name in ("t.csv", "t.tsv", "t.txt", "table", "T.CSV"):
-        assert _read(tmp_path, name, "a\tb\n1\t2\n") == [["a", "b"], ["1", "2"]]
+        assert read_written(tmp_path, name, "a\tb\n1\t2\n") == [["a", "b"], ["1", "2"]]
     assert read_table(tmp_path / "t.csv").title == "t"
     with pytest.raises(UserError, match=r"t.docx: a table is a file in .csv, .*.duckdb \(.*\), not .docx; save it as"):
-        _read(tmp_path, "t.docx", b"PK")
+        read_written(tmp_path, "t.docx", b"PK")
 
 
 def test_an_address_is_named_as_it_was_written() -> None:
@@ -81,7 +70,7 @@ def test_an_address_is_named_as_it_was_written() -> None:
 
 
 def test_nothing_after_the_sign_for_a_part_is_no_part(tmp_path: Path) -> None:
-    assert _read(tmp_path, "t.csv", "a\n1\n") == _texts(read_table(f"{tmp_path}/t.csv#"))
+    assert read_written(tmp_path, "t.csv", "a\n1\n") == texts_of(read_table(f"{tmp_path}/t.csv#"))
 
 
 @pytest.mark.parametrize(
@@ -119,19 +108,19 @@ def test_nothing_after_the_sign_for_a_part_is_no_part(tmp_path: Path) -> None:
     ],
 )
 def test_html_headers_spans_and_tags(tmp_path: Path, page: str, expected: list[list[str]]) -> None:
-    assert _read(tmp_path, "t.html", f"<p>before</p><table>{page}</table> after") == expected
-    assert _read(tmp_path, "t.htm", f"<TABLE class=x>{page}") == expected
+    assert read_written(tmp_path, "t.html", f"<p>before</p><table>{page}</table> after") == expected
+    assert read_written(tmp_path, "t.htm", f"<TABLE class=x>{page}") == expected
 
 
 def test_the_largest_table_of_a_page(tmp_path: Path) -> None:
     small, large = ("".join(f"<tr><td>{n}</td></tr>" for n in range(size)) for size in (2, 5))
     page = f"<table>{small}</table><table><caption> Some <b>towns</b></caption>{large}</table><table>{small}</table>"
-    assert len(_read(tmp_path, "t.html", page)) == 5
+    assert len(read_written(tmp_path, "t.html", page)) == 5
     assert read_table(tmp_path / "t.html").title == "Some towns"
     nested = f"<table><tr><td>x<table>{large}</table>y</td></tr><tr><td>z</td></tr></table>"
-    assert _read(tmp_path, "t.html", nested)[1] == ["1"]
+    assert read_written(tmp_path, "t.html", nested)[1] == ["1"]
     outer = f"<table><tr><td>a</td></tr><tr><td>x<table>{small}</table>y</td></tr>" + "<tr><td>b</td></tr>" * 3
-    assert _read(tmp_path, "t.html", outer)[1] == ["xy"]
+    assert read_written(tmp_path, "t.html", outer)[1] == ["xy"]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +140,7 @@ def test_a_page_with_a_table_that_is_too_large_is_not_parsed_to_its_end(
     if "cells" in limit:
         monkeypatch.setattr(user_limits, "MAX_CELLS", 10_000)
     with pytest.raises(UserError, match=f"more than {limit}"):
-        _read(tmp_path, "t.html", "<table><tr><td>" + row * 140_000 + "<b>end</b>")
+        read_written(tmp_path, "t.html", "<table><tr><td>" + row * 140_000 + "<b>end</b>")
     assert "b" not in parsed
 
 
@@ -162,70 +151,14 @@ def test_the_text_of_a_wide_cell_is_put_together_once_and_that_of_too_wide_a_one
     joined, text = [], user_html._Cell.text.fget
     assert text is not None
     monkeypatch.setattr(user_html._Cell, "text", property(lambda cell: joined.append(cell.columns) or text(cell)))
-    assert _read(tmp_path, "t.html", "<table><tr><th colspan=3>a<tr><td>1<td colspan=2>2") == [["a"] * 3, list("122")]
+    assert read_written(tmp_path, "t.html", "<table><tr><th colspan=3>a<tr><td>1<td colspan=2>2") == [
+        ["a"] * 3,
+        list("122"),
+    ]
     assert joined == [3, 1, 2]
     with pytest.raises(UserError, match="more than 1024 columns"):
-        _read(tmp_path, "t.html", "<table><tr><td>x<td colspan=2000>a</table>")
+        read_written(tmp_path, "t.html", "<table><tr><td>x<td colspan=2000>a</table>")
     assert joined == [3, 1, 2, 1]
-
-
-def test_values_of_json(tmp_path: Path) -> None:
-    rows = '[{"a": 1, "b": null}, {"b": 2.5, "c": true}, {"c": "x", "a": NaN}]'
-    assert _read(tmp_path, "t.json", rows) == [["a", "b", "c"], ["1", "", ""], ["", "2.5", "true"], ["", "", "x"]]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '{"a": [1, 2], "b": ["x", null]}',
-        '{"a": 1, "b": "x"}\n{"a": 2, "b": null}\n',
-        '\n{"a": 1, "b": "x"}\r\n\r\n  {"a": 2}',
-        '["a", "b"]\n[1, "x"]\n[2, null]\n',
-        pd.DataFrame({"a": [1, 2], "b": ["x", None]}).to_json(orient="records", lines=True),
-    ],
-)
-def test_columns_and_lines_of_json(content: str, tmp_path: Path) -> None:
-    for name in ("t.json", "t.jsonl", "T.NDJSON"):
-        assert _read(tmp_path, name, content) == [["a", "b"], ["1", "x"], ["2", ""]]
-
-
-FRAME = pd.DataFrame({"city": ["Alder", "Birch"], "people": [1200, None]})
-TEXTS = [["city", "people"], ["Alder", "1200"], ["Birch", ""]]
-
-
-@pytest.mark.parametrize("orient", ["split", "columns", "index", "records", "table"])
-def test_what_pandas_writes_as_json(orient: Any, tmp_path: Path) -> None:
-    assert _read(tmp_path, "t.json", FRAME.to_json(orient=orient)) == TEXTS
-    turned = FRAME.iloc[::-1].to_json(orient=orient)
-    assert _read(tmp_path, "t.json", turned) == [TEXTS[0], TEXTS[2], TEXTS[1]]
-    assert _read(tmp_path, "t.json", FRAME.iloc[1:].to_json(orient=orient)) == [TEXTS[0], TEXTS[2]]
-    years = FRAME.set_axis(["2019", "2020"], axis=1).to_json(orient=orient)
-    assert _read(tmp_path, "t.json", years) == [["2019", "2020"], *TEXTS[1:]]
-
-
-def test_objects_in_rows_of_json_are_columns_as_in_pandas(tmp_path: Path) -> None:
-    rows = [
-        {"id": 1, "city": {"name": "Rome", "at": {"lat": 41.9}}, "tags": ["old", 3, None]},
-        {"id": 2, "city": {"name": "Oslo"}, "tags": []},
-    ]
-    header = [[*pd.json_normalize(rows)[["id", "city.name", "city.at.lat"]], "tags"]]
-    expected = [*header, ["1", "Rome", "41.9", "old, 3"], ["2", "Oslo", "", ""]]
-    answer = {"count": 2, "next": None, "links": ["x"], "results": rows}
-    for content in (json.dumps(rows), "\n".join(map(json.dumps, rows)), json.dumps(answer)):
-        texts = _read(tmp_path, "t.json", content)
-        order = [texts[0].index(name) for name in expected[0]]
-        assert [[row[place] for place in order] for row in texts] == expected
-    with pytest.raises(UserError, match="found an object with the keys 'a', 'b'"):
-        _read(tmp_path, "t.json", json.dumps({"a": rows, "b": rows}))
-
-
-def test_labels_of_rows_in_json_are_a_column_or_refused(tmp_path: Path) -> None:
-    frame = FRAME.set_index("city")
-    assert _read(tmp_path, "t.json", frame.to_json(orient="table")) == TEXTS
-    assert _read(tmp_path, "t.json", frame.to_json(orient="split")) == [["", "people"], *TEXTS[1:]]
-    for orient in ("columns", "index"):
-        with pytest.raises(UserError, match=r"t.json: an object of objects, of which nothing tells .*; write it with"):
-            _read(tmp_path, "t.json", frame.to_json(orient=orient))
 
 
 def test_values_of_parquet(tmp_path: Path) -> None:
@@ -240,7 +173,7 @@ def test_values_of_parquet(tmp_path: Path) -> None:
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     first, second = ["1", "2.5", "", "2001-02-03", "true", "x", ""], ["", "", "", "", "false", "", ""]
-    assert _texts(read_table(tmp_path / "t.parquet")) == [list(columns), first, second]
+    assert texts_of(read_table(tmp_path / "t.parquet")) == [list(columns), first, second]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +232,7 @@ def test_values_of_parquet(tmp_path: Path) -> None:
 )
 def test_broken_files_are_one_clear_line(tmp_path: Path, name: str, content: bytes | str, message: str) -> None:
     with pytest.raises(UserError) as error:
-        _read(tmp_path, name, content)
+        read_written(tmp_path, name, content)
     assert message in str(error.value)
     assert str(tmp_path / name) in str(error.value)
     assert "\n" not in str(error.value)
@@ -337,6 +270,6 @@ def test_too_many_rows_or_bytes(tmp_path: Path) -> None:
     page = "<table>" + "<tr><td>1</td></tr>" * len(rows)
     for name, content in (("t.json", json.dumps(rows)), ("t.html", page)):
         with pytest.raises(UserError, match=f"more than {user_limits.MAX_ROWS} rows"):
-            _read(tmp_path, name, content)
+            read_written(tmp_path, name, content)
         with pytest.raises(UserError, match="larger than 32 MiB"):
-            _read(tmp_path, name, " " * (user_limits.MAX_BYTES + 1))
+            read_written(tmp_path, name, " " * (user_limits.MAX_BYTES + 1))
