@@ -14,15 +14,19 @@ from mate_cli.tables.answer_form import (
     each_once,
     with_all_names,
 )
+from mate_cli.tables.most_frequent import most_frequent
 from mate_cli.tables.table import Table
 from mate_cli.tasks.table_qa import TableAnswer
 
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
     """Return a prediction with the rows that have all names of the question, with their amounts, with the sum or the
-    count as its operator, with each of equal cells once, or with its surest cell alone, each where the words of the
-    question ask for that.
+    count as its operator, with each of equal cells once, with its surest cell alone, or with a cell of the largest
+    group of rows, each where the words of the question ask for that. A prediction without cells stays as it is.
     """
+    if prediction.cells and (group := most_frequent(question, table)) is not None:
+        surest = (max(prediction.probabilities),)
+        return replace(prediction, cells=(group,), probabilities=surest, aggregation=NONE.name)
     named = with_all_names(question, table, prediction.cells, prediction.aggregation)
     prediction = _of_cells(prediction, named)
     cells, sure = prediction.cells, prediction.probabilities
