@@ -1,6 +1,6 @@
 """Find the text that most rows of a column have, for questions such as "which supplier delivers the most products?".
 
-A model points to cells one by one, and compares groups of rows worst of all: weights 0.11.0 answer two of thirteen such
+A model points to cells one by one, and compares groups of rows worst of all: weights 0.11.0 answer two of twelve such
 questions of WikiTableQuestions dev.
 """
 
