@@ -64,8 +64,7 @@ def test_the_example_of_the_readme(mate, precision, capsys):
     record = json.loads(capsys.readouterr().out)
     assert (record["answer"], record["operator"]) == (["3"], "COUNT")
     assert [cell["text"] for cell in record["cells"]] == ["James Koros", "Paul Rono", "Sam Otieno"]
-    (of_cells,) = {cell["probability"] for cell in record["cells"]}
-    assert of_cells >= record["answer_probability"] > 0.6
+    assert min(cell["probability"] for cell in record["cells"]) >= record["answer_probability"] > 0.6
     assert record["formula"] == "COUNT(runner of rows 1, 3, 6) = 3"
     assert record["warnings"] == []
 
