@@ -28,15 +28,15 @@ _ABBREVIATION = 3  # characters of a header, as "Pts" and "W"
 
 
 def most_frequent(question: str, table: Table) -> Coordinate | None:
-    """Return a cell of the column that a question asks for, the first whose text more rows have than any other.
+    """Return the first cell whose text more rows have than any other in the column that a question asks for.
 
-    Or fewer, if it asks for the fewest. Where it names rows, these alone count. None if the question asks for something
-    else, as "the most points" does where a column has the points; if the column hardly repeats a text; or in a tie.
+    If it asks for the fewest, the text that fewer rows have; of rows that it names, these alone count. None if it asks
+    for something else, as "the most points" does where a column has the points; if the column hardly repeats a text; or
+    in a tie.
     """
     text = normalize_for_match(question).rstrip(" ?.")
     asked = _COMMON.search(text) or _LARGEST.match(text)
-    column = None if asked is None else _column_of(asked["kind"], table)
-    if asked is None or column is None:
+    if asked is None or (column := _column_of(asked["kind"], table)) is None:
         return None
     groups = asked.groupdict()
     things = groups.get("things") or groups.get("few")
