@@ -86,6 +86,7 @@ EXAMPLES = {
     ),
     "ask": (
         ("mate ask cities.csv", "one question after the other, by the released model; :help lists what else it takes"),
+        ('mate ask cities.csv "Which city is the largest?"', "one question, answered in one line"),
         ("mate ask cities.csv run=runs/my-run threshold=0.6", "by a run of yours, which says where it is unsure"),
     ),
     "bench": (
@@ -144,8 +145,8 @@ EXAMPLES = {
 }
 
 ARGUMENTS = {
-    "ask": " FILE [KEY=VALUE ...]",
-    "predict": " [FILE] [KEY=VALUE ...]",
+    "ask": " FILE [QUESTION] [KEY=VALUE ...]",
+    "predict": " [FILE] [QUESTION] [KEY=VALUE ...]",
     "ls": " [WHAT]",
     "doctor": "",
     "completion": " SHELL",

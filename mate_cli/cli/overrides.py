@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from hydra.core.override_parser.types import Quote, QuotedString
 from omegaconf import OmegaConf
@@ -64,8 +65,10 @@ def split(words: list[str]) -> Arguments:
     return result
 
 
-def read(root: type, words: list[str], unnamed: Sequence[str]) -> tuple[Arguments, list[str]]:
-    """Read the words after a command: their overrides in Hydra's grammar, and a line for each blank around "=".
+def read(root: type, words: list[str], unnamed: Sequence[Sequence[str]]) -> tuple[Arguments, list[str]]:
+    """Read the words after a command: their overrides in Hydra's grammar, and a line for each mistake.
+
+    Mistakes are blanks around "=", and more words without a key than ``unnamed`` takes, if it takes any.
 
     Args:
         root: configuration of the command; unnamed: as of ``named``.
@@ -75,7 +78,11 @@ def read(root: type, words: list[str], unnamed: Sequence[str]) -> tuple[Argument
     """
     arguments = split(words)
     whole, mistakes = joined(arguments.overrides)
-    arguments.overrides = [quote(root, word) for word in named(whole, unnamed)]
+    words = named(whole, unnamed)
+    spare = [word for word in words if "=" not in word] if unnamed else []
+    if spare:
+        mistakes.append(f"cannot read '{' '.join(spare)}': only one table and one question, in quotes, need no KEY=")
+    arguments.overrides = [quote(root, word) for word in words if word not in spare]
     return arguments, mistakes
 
 
@@ -97,12 +104,14 @@ def joined(words: list[str]) -> tuple[list[str], list[str]]:
     return whole, mistakes
 
 
-def named(words: list[str], keys: Sequence[str]) -> list[str]:
-    """Give the first word without a key the first of these, unless a word sets one: the file in ``mate ask FILE``."""
-    bare = next((number for number, word in enumerate(words) if "=" not in word), None)
-    if not keys or bare is None or any(word.partition("=")[0] in keys for word in words if "=" in word):
-        return words
-    return [*words[:bare], f"{keys[0]}={words[bare]}", *words[bare + 1 :]]
+def named(words: list[str], unnamed: Sequence[Sequence[str]]) -> list[str]:
+    """Give words without a key the first key of each of these in turn, but for those of which a word sets one.
+
+    The file and the question in ``mate ask FILE QUESTION``.
+    """
+    given = {word.partition("=")[0] for word in words if "=" in word}
+    left = iter([keys[0] for keys in unnamed if given.isdisjoint(keys)])
+    return [word if "=" in word else "=".join([*islice(left, 1), word]) for word in words]
 
 
 def _flag_value(flag: str, value: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Ask questions on a table of your own, one after the other, by a model that stays in memory."""
+"""Ask questions on a table of your own, one after the other, by a model that stays in memory; or only one."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ _STATES = "!"
 
 
 def run(config: AskConfig) -> None:
-    """Answer each line of the standard input, until it ends or says ``:quit``."""
+    """Answer the question given, or each line of the standard input, until it ends or says ``:quit``."""
     table, stage = _read(config)
     console = Console(soft_wrap=True, highlight=False)
     session = _session(stage, table, config)
-    by = released_model() if config.run is None else config.run
 
     @cache
     def judging() -> Session:
@@ -43,6 +42,10 @@ def run(config: AskConfig) -> None:
             raise UserError(f"{config.run} answers questions; leave out run= to have statements judged")
         return _session(open_asked(None, config.paths, STATEMENTS), table, config)
 
+    if config.question is not None:
+        _answer(config.question.strip(), session, judging, console)
+        return
+    by = released_model() if config.run is None else config.run
     console.print(f"{config.table}: {table.num_rows} rows, {table.num_columns} columns; {by} answers", markup=False)
     console.print(":help lists commands, :quit or Ctrl-D ends", markup=False)
     _converse(session, judging, console)
@@ -79,9 +82,7 @@ def _session(stage: Stage, table: Table, config: AskConfig) -> Session:
 
 
 def _converse(answering: Session, judging: Callable[[], Session], console: Console) -> None:
-    """Answer lines; ``judging`` opens what those with a statement go to. Commands are about the last answer."""
-    from mate_cli.reporting.answer import answer_line
-    from mate_cli.reporting.progress import reading
+    """Answer lines, as ``_answer``. Commands are about the last answer."""
     from mate_cli.reporting.session import COMMANDS
 
     with suppress(ImportError):  # not on Windows; with it, the arrow keys bring back earlier questions
@@ -94,19 +95,32 @@ def _converse(answering: Session, judging: Callable[[], Session], console: Conso
                     return
                 _command(line, COMMANDS)(session, console)
             elif line:
-                text = _text(line)
-                session = judging() if line.startswith(_STATES) else answering
-                with reading(session.example.table) as advance:
-                    record = session.ask(text, line.startswith(_FOLLOWS_UP), advance)
-                console.print(answer_line(record), markup=False)
-                for warning in record["warnings"]:
-                    console.print(f"warning: {warning}", markup=False, style="yellow")
+                session = _answer(line, answering, judging, console)
         except UserError as error:
             console.print(f"error: {error}", markup=False, style="red")
         except Preempted:  # which asks the command to end, and Ctrl-C the answer
             raise
         except KeyboardInterrupt:
             console.print("stopped")
+
+
+def _answer(line: str, answering: Session, judging: Callable[[], Session], console: Console) -> Session:
+    """Print the answer to a line; return the session that gave it: for a statement the one that ``judging`` opens.
+
+    Raises:
+        UserError: the line asks for nothing, or statements cannot be judged.
+    """
+    from mate_cli.reporting.answer import answer_line
+    from mate_cli.reporting.progress import reading
+
+    text = _text(line)
+    session = judging() if line.startswith(_STATES) else answering
+    with reading(session.example.table) as advance:
+        record = session.ask(text, line.startswith(_FOLLOWS_UP), advance)
+    console.print(answer_line(record), markup=False)
+    for warning in record["warnings"]:
+        console.print(f"warning: {warning}", markup=False, style="yellow")
+    return session
 
 
 def _text(line: str) -> str:

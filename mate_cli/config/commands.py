@@ -88,5 +88,9 @@ ROOTS: dict[str, type] = {
 PLAIN = {"ls": 1, "doctor": 0, "completion": 2}
 
 
-# The key whose name may be left out, where no key of the tuple is given: mate ask FILE is mate ask table=FILE.
-UNNAMED = {"ask": ("table",), "predict": ("table", "tables")}
+# What words without a key set, in their order, each unless a key of its tuple is given:
+# mate ask FILE QUESTION is mate ask table=FILE question=QUESTION.
+UNNAMED = {
+    "ask": (("table",), ("question",)),
+    "predict": (("table", "tables"), ("question", "questions", "statement")),
+}

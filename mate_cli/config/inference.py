@@ -69,6 +69,16 @@ def _csv_problems(config: PredictConfig | AskConfig) -> list[str]:
     return problems
 
 
+def _blank(**asked: str | list[str] | None) -> list[str]:
+    """A line for each key that asks for nothing; ``text`` refuses values without any character."""
+    texts = {name: [value] if isinstance(value, str) else value for name, value in asked.items() if value}
+    return [
+        f"{name} has only blanks: write what is asked"
+        for name, values in texts.items()
+        if not all(value.strip() for value in values)
+    ]
+
+
 @dataclass
 class PredictConfig:
     """Answer a question on a table of your own, or on the table of a folder that it is about."""
@@ -158,7 +168,8 @@ class PredictConfig:
         if self.statement and (self.selector or self.before):
             single.append("a statement is judged by itself, by one run: leave out selector, reader and before")
         ways = [line for way in (PREDICTING, ASKED, ASKING) for line in several_given(self, way)]
-        return _csv_problems(self) + ways + alone + before + single + self._blank()
+        blank = _blank(question=self.question, statement=self.statement, before=self.before)
+        return _csv_problems(self) + ways + alone + before + single + blank
 
     def _to_problems(self) -> list[str]:
         """A line if the answers cannot be written in the format that the name of their file ends in."""
@@ -166,22 +177,18 @@ class PredictConfig:
             return []
         return [f"to={self.to}: answers are written to a file in {', '.join(ANSWERS)}; name one"]
 
-    def _blank(self) -> list[str]:
-        """A line for each key that asks for nothing; ``text`` refuses values without any character."""
-        asked = {"question": self.question, "statement": self.statement}
-        names = [name for name, text in asked.items() if text and not text.strip()]
-        names += ["before"] if not all(text.strip() for text in self.before or ()) else []
-        return [f"{name} has only blanks: write what is asked" for name in names]
-
 
 @dataclass
 class AskConfig:
-    """Ask questions on a table of your own, one after the other."""
+    """Ask questions on a table of your own, one after the other, or only one."""
 
     run: str | None = key(
         None, "run folder, as for mate predict; null: the released model, if installed", text=True, reads="run"
     )
     table: str = key(MISSING, "file with the table, as for mate predict", text=True, reads="table")
+    question: str | None = key(
+        None, "the only question, or a statement after !; null: those of the terminal, one a line", text=True
+    )
     encoding: str | None = _encoding()
     separator: str | None = _separator()
     header_row: int | None = _header_row()
@@ -199,5 +206,5 @@ class AskConfig:
         return [] if find_spec(RELEASED) else none_given(self, (("run",),))
 
     def problems(self) -> list[str]:
-        """A CSV file can be read so."""
-        return _csv_problems(self)
+        """A CSV file can be read so, and a question asks for something."""
+        return _csv_problems(self) + _blank(question=self.question)

@@ -206,6 +206,7 @@ def test_texts_of_blanks_are_refused_without_heavy_imports() -> None:
         (("question=   ",), ["question"]),
         (("statement= \t",), ["statement"]),
         (("question=Who?", "before=[Where?,' ']"), ["before"]),
+        ((" ", "threshold=0.5"), ["question"]),
     ):
         done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
         assert done.stderr.splitlines() == [f"error: {name} has only blanks: write what is asked" for name in names]

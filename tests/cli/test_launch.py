@@ -250,11 +250,21 @@ def test_the_file_that_is_asked_needs_no_key_in_any_place(jobs: Jobs, words: lis
     assert (jobs.configs[0].table, jobs.configs[0].run) == ("t.csv", "x")
 
 
-def test_only_one_word_may_have_no_key(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
-    for words in (["run=x", "t.csv", "u.csv"], ["u.csv", "run=x", "table=t.csv"]):
+@pytest.mark.parametrize("command", ["ask", "predict"])
+def test_a_second_word_without_a_key_is_the_question(command: str, jobs: Jobs) -> None:
+    for words in (["t.csv", "run=x", "Who, [there]?"], ["Who, [there]?", "table=t.csv", "run=x"]):
+        assert main([command, *words]) == 0
+        assert (jobs.configs[-1].table, jobs.configs[-1].question) == ("t.csv", "Who, [there]?")
+
+
+def test_no_more_words_without_a_key_are_read(jobs: Jobs, errors: Callable[[], list[str]]) -> None:
+    hint = "only one table and one question, in quotes, need no KEY="
+    for words in (["run=x", "t.csv", "Who", "is", "there?"], ["is", "there?", "question=Who", "table=t.csv"]):
         assert main(["ask", *words]) == 2
-        (line,) = errors()
-        assert line.startswith("error: cannot read 'u.csv': write KEY=VALUE")
+        assert errors() == [f"error: cannot read 'is there?': {hint}"]
+    assert main(["predict", "t.csv", "Who?", "questions=q.txt", "top=0"]) == 2
+    assert errors()[0] == f"error: cannot read 'Who?': {hint}"
+    assert not jobs.configs
     assert main(["ask", "table", "=", "t.csv"]) == 2
     assert errors() == ["error: cannot read 'table = t.csv': write table=t.csv, without blanks around ="]
 

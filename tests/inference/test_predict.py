@@ -62,7 +62,7 @@ def test_the_key_of_the_table_may_be_left_out(mate, trained, capsys):
     assert printed[0] == printed[1]
     for table in ("table=towns.csv", "tables=."):
         assert mate("predict", "towns.csv", table, *words) == 2
-        assert "cannot read 'towns.csv': write KEY=VALUE" in capsys.readouterr().err
+        assert "cannot read 'towns.csv': only one table" in capsys.readouterr().err
 
 
 def test_many_questions_are_read_with_no_more_tokens_at_once_than_one_may_have(trained, tmp_path):

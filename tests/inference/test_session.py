@@ -1,4 +1,4 @@
-"""``mate ask``: questions one after the other, follow-ups, and what the last question attends to."""
+"""``mate ask``: one question, or one after the other, follow-ups, and what the last question attends to."""
 
 from __future__ import annotations
 
@@ -56,6 +56,17 @@ def test_answers_are_those_of_predict(ask, mate, trained, capsys):
         words = (f"run={trained}", "table=towns.csv", "hardware=cpu", "hardware.precision='32'")
         assert mate("predict", *words, f"question={question}") == 0
         assert answer in capsys.readouterr().out
+
+
+def test_a_question_of_the_command_line_is_the_only_one(ask, trained, mate, capsys):
+    typed = ask(trained, WHO, ":quit")
+    only = ask(trained, "never asked", words=(WHO,))
+    assert only.startswith("answer: ")
+    assert typed.endswith(f":help lists commands, :quit or Ctrl-D ends\n{only}")
+    assert mate("ask", "towns.csv", "!", f"run={trained}", "hardware=cpu") == 2
+    assert capsys.readouterr().err == "error: there is no statement after !: write it on the same line\n"
+    assert mate("ask", "towns.csv", f"+{WHO}", f"run={trained}", "hardware=cpu") == 2
+    assert capsys.readouterr().err.startswith("error: ")
 
 
 def test_a_terminal_shows_that_the_table_is_read(ask, mate, trained, capsys, monkeypatch):
