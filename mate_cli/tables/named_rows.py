@@ -36,8 +36,9 @@ _NO_NAMES = FUNCTION_WORDS | frozenset(_OF_ANY_QUESTION.split())
 
 _OTHER_ROWS = """
     above after another as before behind below besides between beyond else except excluding exceed exceeded exceeds
-    following later least neither next not other others over percent percentage position preceding previous prior rank
-    ranked ratio same share similar since subsequent than through top under until without
+    followed following follows later least neither next not other others over percent percentage position preceded
+    precedes preceding previous prior rank ranked ratio same share similar since subsequent succeeded succeeds than
+    through top under until without
 """
 _TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
 """Words that compare a named row with the rest, look past it, or leave it out: then all rows matter."""

@@ -43,6 +43,7 @@ ORDERS = table(
         ("Which orders of Oslo were not shipped?", (0, 4), False),
         ("What is the difference of INV-1001 and INV-1003?", (0, 2), True),
         ("Which order came after INV-1001?", (0,), False),
+        ("Which order preceded INV-1003?", (2,), False),
         ("Which orders cost less than INV-1001?", (0,), False),
         ("Which amount has a client?", (), False),  # neither a text of the header nor a single character is a name
         ("Which order has the highest price?", (), False),
