@@ -181,6 +181,21 @@ class Answerer(Predictor):
         predictions = map(Reading.in_asked, whole, self._predictions(whole))
         return [reading.prediction if isinstance(reading, Assembled) else next(predictions) for reading in readings]
 
+    def _answered(self, readings: Sequence[Reading | Assembled]) -> list[tuple[Reading | Assembled, Prediction]]:
+        """Predict, and once more where the reader reads other rows in view of the answer."""
+        answered = list(zip(readings, self._predicted(readings), strict=True))
+        again = {number: other for number, pair in enumerate(answered) if (other := self._again(*pair)) is not None}
+        predictions = self._predicted([*again.values()])
+        for (number, reading), prediction in zip(again.items(), predictions, strict=True):
+            answered[number] = (reading, prediction)
+        return answered
+
+    def _again(self, reading: Reading | Assembled, prediction: Prediction) -> Reading | None:
+        if not isinstance(self._reader, TableReader) or isinstance(reading, Assembled) or self.kind.answering is None:
+            return None
+        cells, operator = self.kind.answering.chosen(prediction)
+        return self._reader.again(reading, cells, operator)
+
     def _refusal(self, reading: Reading | Assembled) -> str | None:
         """Say that an example does not fit, with a remedy for the longer of question and table; None: it does."""
         if isinstance(reading, Assembled):
@@ -214,11 +229,10 @@ class Answerer(Predictor):
         """
         for question in before:
             assert self.kind.answering is not None
-            (earlier,) = self._predicted([self.read(replace(example, question=question), advance)])
+            ((_, earlier),) = self._answered([self.read(replace(example, question=question), advance)])
             cells, _ = self.kind.answering.chosen(earlier)
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
-        reading = self.read(example, advance)
-        (prediction,) = self._predicted([reading])
+        ((reading, prediction),) = self._answered([self.read(example, advance)])
         return self._record(reading, prediction, top)
 
     def records(self, examples: Sequence[Example], top: int, advance: Advance = silent) -> list[dict[str, Any]]:
@@ -227,9 +241,9 @@ class Answerer(Predictor):
         read = self._reader.read(asked, advance)
         reasons = [self._refusal(reading) for reading in read]
         fitting = [reading for reading, reason in zip(read, reasons, strict=True) if reason is None]
-        predictions = iter(self._predicted(fitting))
+        answered = iter(self._answered(fitting))
         return [
-            self._record(reading, next(predictions), top)
+            self._record(*next(answered), top)
             if reason is None
             else unanswered(reading.asked.question, reading.asked.table.id, reason)
             for reading, reason in zip(read, reasons, strict=True)
@@ -239,7 +253,8 @@ class Answerer(Predictor):
         """Predict examples, in order, each by the rows that are read for it; those that do not fit are left out."""
         for start in range(0, len(examples), _AT_ONCE):
             read = self._reader.read(examples[start : start + _AT_ONCE], silent)
-            yield from self._predicted([reading for reading in read if self._refusal(reading) is None])
+            fitting = [reading for reading in read if self._refusal(reading) is None]
+            yield from (prediction for _, prediction in self._answered(fitting))
 
     def _record(self, reading: Reading | Assembled, prediction: Prediction, top: int) -> dict[str, Any]:
         assert self.kind.answering is not None

@@ -5,6 +5,10 @@ it names none, or needs others, a table of more than twice as many tokens is rea
 each, and their rows are read again, until they fit together. In one input of thousands of tokens, which it was not
 trained on, it mixes up rows. What it counts or adds up are some of the rows, which it misses more often in parts, or
 most of them: then the answers of the parts are put together.
+
+Of a table that it reads together it may choose the cheapest of all hotels for "the cheapest hotel in Porto", or add up
+all rows: if a cell of the answer is in none of several rows that the question names, these are read alone. Counts stay,
+as a name may be a part of the cells that are counted.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import TooLarge
 from mate_cli.inference.reading import Advance, Assembled, Encode, Reading, Rows, encoded, may_fit
+from mate_cli.tables.aggregation import COUNT
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Coordinate, Example
 
@@ -77,6 +82,20 @@ class TableReader(NamedTuple):
             self._narrowed(example, own, read.get(number), advance)
             for number, (example, own) in enumerate(zip(examples, rows, strict=True))
         ]
+
+    def again(self, reading: Reading, cells: Sequence[Coordinate], operator: str) -> Reading | None:
+        """Encode the rows that the question names, if they are several and have not all cells of the answer.
+
+        Args:
+            cells, operator: of the answer to ``reading``, which has all rows; else there is nothing to read again.
+        """
+        if self.most is None or reading.rows or operator == COUNT.name:
+            return None
+        named = _named_alone(reading.asked)
+        if len(named) < 2 or all(row in named for row, _ in cells):
+            return None
+        (alone,) = self._encoded([reading.asked], [named])
+        return alone if self._fits(alone, 1) else None
 
     def _narrowed(self, asked: Example, rows: Rows, reading: Reading | None, advance: Advance) -> Reading | Assembled:
         """Return a reading as long as can be read together, if there is one; ``reading`` is that of ``rows``."""

@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from mate_cli.tables.aggregation import COUNT, NONE
+from mate_cli.tables.aggregation import COUNT, NONE, SUM
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.number_words import CARDINALS
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, plural, words_of
-from mate_cli.tables.queries.sheet import ColumnType, Sheet
+from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Cell, Coordinate, Table
 from mate_cli.tables.table_index import words
@@ -121,12 +121,16 @@ def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], a
 
 
 def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
-    """Return whether a model that lists cells should have counted them: "how many" begins the question, and none of the
-    cells may be a quantity.
+    """Return whether a model that lists cells should have counted them, or one that adds up years: "how many" begins
+    the question, and none of the cells that are listed may be a quantity.
     """
-    lists = aggregation == NONE.name and bool(cells)
+    if not cells or not _BEGINS.match(normalize_for_match(question)):
+        return False
+    if aggregation == SUM.name:
+        column = _only_column(cells)
+        return column is not None and any(typed.kind is ColumnType.YEAR for typed in _typed(table, column))
     texts = (table.rows[row][column].text for row, column in cells)
-    return lists and _BEGINS.match(normalize_for_match(question)) is not None and not any(map(_may_be_quantity, texts))
+    return aggregation == NONE.name and not any(map(_may_be_quantity, texts))
 
 
 def each_once(question: str, table: Table, cells: Sequence[Coordinate]) -> list[int]:
@@ -231,5 +235,9 @@ def _plurals(header: str) -> list[str]:
 
 def _has_amounts(table: Table, column: int) -> bool:
     """Return whether a column has numbers that are neither years nor names of rows."""
-    columns = Sheet(table.selected(range(table.num_rows), [column])).columns
-    return any(column.kind is ColumnType.NUMBER and not is_label(column) for column in columns)
+    return any(typed.kind is ColumnType.NUMBER and not is_label(typed) for typed in _typed(table, column))
+
+
+def _typed(table: Table, column: int) -> tuple[TypedColumn, ...]:
+    """Return a column with its type; empty, if it has no clear name."""
+    return Sheet(table.selected(range(table.num_rows), [column])).columns

@@ -32,7 +32,9 @@ _OF_ANY_QUESTION = """
     a all any each every first hi last me most no ok some
 """
 _NO_NAMES = FUNCTION_WORDS | frozenset(_OF_ANY_QUESTION.split())
-"""Words that are cells too: "IN", "OR" and "ME" are states."""
+"""Words that are cells too: "IN", "OR" and "ME" are states, and names only in capitals."""
+
+_CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
 
 _OTHER_ROWS = """
     above after another as before behind below besides between beyond else except excluding exceed exceeded exceeds
@@ -69,12 +71,14 @@ def named_rows(question: str, table: Table) -> NamedRows:
     Case, accents and marks do not count. The words of a cell may stand in another order and with up to two others
     between them ("Adler, Ann" for Ann Adler), and so may the number of a code and a word of its header ("order number
     1018" for A1018). Of texts that stand in one another the longest counts. Texts of one character, those of the header
-    and words that any question may have name no row. Words that the table lacks are read as those of its names that
-    they are most like ("Alder" as Adler) where the rows found so far do not suffice or stay among those named.
+    and words that any question may have name no row, but for such a word in capitals in both ("IT"). Words that the
+    table lacks are read as those of its names that they are most like ("Alder" as Adler) where the rows found so far do
+    not suffice or stay among those named.
     """
     words = format_names(question).split()
     texts = _texts(table)
     spans = {*_together(words, texts.all), *_scattered(words, texts.of_several_words)}
+    spans |= {*_in_capitals(question, words, texts.all)}
     found = _rows(words, texts, spans)
     if misspelt := {*_misspelt(words, texts)}:
         corrected = _rows(words, texts, spans | misspelt)
@@ -111,7 +115,7 @@ class _Span(NamedTuple):
 
 
 class _Texts(NamedTuple):
-    """The texts of a table that may name its rows.
+    """The texts of a table that may name its rows; in capitals those that only so are names.
 
     Attributes:
         of_several_words: by their first word.
@@ -127,7 +131,7 @@ class _Texts(NamedTuple):
 @lru_cache(maxsize=8)
 def _texts(table: Table) -> _Texts:
     header = [format_names(cell.text) for cell in table.header]
-    no_names = {EMPTY, *_NO_NAMES, *header}
+    no_names = {EMPTY, *_NO_NAMES, *header, *map(str.upper, header)}
     heads = [[word for word in text.split() if word not in _NO_NAMES] for text in header]
     of_rows = [
         frozenset(text for cell, head in zip(row, heads, strict=True) for text in _names(cell.text, head)) - no_names
@@ -145,8 +149,10 @@ def _texts(table: Table) -> _Texts:
 
 def _names(cell: str, head: Sequence[str]) -> Iterator[str]:
     """Yield the text of a cell and, if it is a code, its number with each word of the header."""
-    yield format_names(cell)
-    if code := _CODE.fullmatch(cell.strip()):
+    text = cell.strip()
+    name = format_names(text)
+    yield text if name in _NO_NAMES and _CAPITALS.fullmatch(text) else name
+    if code := _CODE.fullmatch(text):
         yield from (f"{word} {code[1]}" for word in head)
 
 
@@ -156,6 +162,14 @@ def _together(words: Sequence[str], texts: frozenset[str]) -> Iterator[_Span]:
             text = " ".join(words[start:end])
             if len(text) >= _SHORTEST and text in texts:
                 yield _Span(text, frozenset(range(start, end)))
+
+
+def _in_capitals(question: str, words: Sequence[str], texts: frozenset[str]) -> Iterator[_Span]:
+    if not question.isupper():
+        capitals = {*_CAPITALS.findall(question)} & texts
+        yield from (
+            _Span(word.upper(), frozenset({place})) for place, word in enumerate(words) if word.upper() in capitals
+        )
 
 
 def _scattered(words: Sequence[str], by_first_word: Mapping[str, Sequence[str]]) -> Iterator[_Span]:

@@ -13,6 +13,7 @@ import pytest
 from mate_cli.config.hardware import HardwareConfig
 from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.session import Session
+from mate_cli.inference.table_reader import TableReader
 from mate_cli.notebook import load_run
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import UserError
@@ -113,6 +114,25 @@ def test_a_table_as_large_as_those_of_the_training_is_read_whole(answerer, train
     asked = replace(example(NAMED), table=example(NAMED).table.selected(range(35, 45), range(3)))
     assert answerer().read(asked).encoded.full_length < most
     assert len(answerer().record(asked, (), 99)["cells"]) == 30
+
+
+def test_the_rows_that_are_read_again_give_the_answer(answerer, monkeypatch):
+    asked = [example(question, write("small.csv", LINES[36:44])) for question in (UNNAMED, NAMED)]
+    before = answerer().records(asked, 99)
+    chosen = {record["question"]: (record["cells"][0]["row"], record["cells"][0]["column"]) for record in before}
+
+    def again(reader, reading, cells, operator):
+        assert (cells, operator) == ((chosen[reading.asked.question],), "")
+        return reader._encoded([reading.asked], [(2, 5)])[0] if reading.asked.question == NAMED else None
+
+    monkeypatch.setattr(TableReader, "again", again)
+    first, second = answerer().records(asked, 99)
+    assert first == before[0]
+    assert second == answerer().record(asked[1], (), 99)
+    assert second["unread"] == "only the 2 rows that the question names were read, of 8; rows=all reads every row"
+    assert {cell["row"] for cell in second["cells"]} == {2, 5}
+    predicted = [*answerer().predict_examples(asked)]
+    assert len(predicted) == 2
 
 
 def test_questions_together_are_answered_as_each_alone(answerer):

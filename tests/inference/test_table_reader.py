@@ -168,6 +168,24 @@ def test_named_rows_are_read_alone_and_join_every_part_where_others_matter() -> 
     assert all("town41" in names for names in seen)
 
 
+def test_an_answer_outside_of_the_named_rows_is_sought_again_in_them() -> None:
+    rows = [("oslo", 1), ("oslo", 2), ("rome", 3), ("lund", 4)]
+    model, example = Model(largest), asked(rows, "which is the largest in oslo ?")
+    chosen, whole = reader(model), read(example, model)
+    assert whole.rows == ()
+    alone = chosen.again(whole, [(3, 1)], "NONE")
+    assert alone is not None
+    assert (alone.rows, alone.read.table.num_rows) == ((0, 1), 2)
+    assert chosen.again(whole, [(0, 1), (1, 1), (2, 1)], "SUM") is not None
+    assert chosen.again(whole, [(1, 1)], "NONE") is None
+    assert chosen.again(whole, [], "NONE") is None
+    assert chosen.again(whole, [(3, 1)], "COUNT") is None  # the name may be a part of what is counted
+    assert chosen.again(alone, [(3, 1)], "NONE") is None  # only once
+    assert reader(model, most=None).again(whole, [(3, 1)], "NONE") is None
+    for question in ("which is the largest in rome ?", "which is larger than oslo ?", "which is the largest ?"):
+        assert chosen.again(read(asked(rows, question), model), [(3, 1)], "NONE") is None
+
+
 def test_named_rows_that_would_fill_half_of_a_part_join_none() -> None:
     rows = [(f"town{number}", " ".join([str(number)] * 3)) for number in range(40)]
     seen: list[list[str]] = []

@@ -185,6 +185,15 @@ def test_no_list_of_names_answers_how_many(question: str, column: str, operator:
     assert not asks_for_count(question, CLUBS, [], operator)
 
 
+def test_years_are_counted_and_not_added_up() -> None:
+    asked = "How many clubs are in Holt?"
+    assert asks_for_count(asked, CLUBS, cells("founded", 0, 2), "SUM")
+    assert not asks_for_count("Which clubs are in Holt?", CLUBS, cells("founded", 0, 2), "SUM")
+    for column in ("members", "club", "week"):
+        assert not asks_for_count(asked, CLUBS, cells(column, 0, 2), "SUM")
+    assert not asks_for_count(asked, CLUBS, [*cells("founded", 0), *cells("members", 2)], "SUM")
+
+
 def test_words_for_numbers_answer_how_many() -> None:
     rooms = table("hotel,rooms,seats", "Linden,twenty two,none", "Mia,eight,some")
     assert not asks_for_count("How many rooms has the Linden?", rooms, [(0, 1)], "NONE")

@@ -167,3 +167,21 @@ def test_long_questions_and_tables_take_no_time() -> None:
     start = time.process_time()
     assert named_rows(question, large)[:2] == ((4711,), True)
     assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What is the average salary in IT?", (0, 2)),
+        ("what is it in IT", (0, 2)),
+        ("Who is head of IT?", (3,)),  # the longest name counts
+        ("Who lives in OR?", (1,)),
+        ("Is it HR or sales?", (3,)),
+        ("WHO WORKS IN IT?", ()),  # all in capitals tells nothing
+        ("Is it so?", ()),
+        ("Who is IN?", ()),  # a word of the header
+    ],
+)
+def test_words_of_any_question_are_names_in_capitals(question: str, rows: tuple[int, ...]) -> None:
+    rows_of_staff = ("Ann,IT,ME,clerk", "Bob,or,OR,clerk", "Cleo,IT,AZ,it", "Dan,HR,UT,head of IT")
+    assert named_rows(question, table(*rows_of_staff, header="name,team,in,job")).rows == rows
