@@ -13,12 +13,14 @@ Those of mixed.csv came after the first of these rules, and before made question
 of days. Those of lookups.csv, one condition each, came after weights 0.8.0 and were asked them before any change; the
 verbs of made questions ("who operates") came after. Those of office.csv came after weights 0.9.0; one of them then
 showed that codes which a model lists for "how many" were not counted. Those of money.csv came after made questions
-about money, and before any model had learned from these; weights 0.9.0 got 31 of the 40. What the first part of
-the training of weights 0.10.0 still missed, days with strokes and "the most recent", led to the second part. Those of
-daily.csv came after weights 0.10.0; what was wrong led to the rules for what "how many" counts and "how much" adds up,
-and to made questions about kinds, months and extremes of some rows. Those of held_out.csv came after all that, before
-any model was asked them; weights 0.10.0 got 38 of the 48, and made questions about ranges came after. Those of
-fresh.csv came after weights 0.11.0 were trained, before any model was asked them.
+about money, and before any model had learned from these; weights 0.9.0 got 31 of the 40. What the first part of the
+training of weights 0.10.0 still missed, days with strokes and "the most recent", led to the second part. Those of
+daily.csv came after weights 0.10.0; what was wrong led to the rules for what "how many" counts and "how much" adds
+up, and to made questions about kinds, months and extremes of some rows. Those of held_out.csv came after all that,
+before any model was asked them; weights 0.10.0 got 38 of the 48, and made questions about ranges came after. Those of
+fresh.csv came after weights 0.11.0 were trained, before any model was asked them. Those of workday.csv came later,
+before any model was asked them: weights 0.11.0 got 56 of the 66; what was wrong led to the rules that seek an answer
+again in the rows that a question names, take "IT" for a name and do not add up years.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
@@ -62,6 +64,11 @@ ASKED = (
         "fresh.csv",
         "questions about exhibits, patients, bugs, houses, classes, sales, bills and chess",
         "exhibits, patients, bugs, houses, classes, sales, bills, chess",
+    ),
+    (
+        "workday.csv",
+        "questions about clients, rooms, licences, orchards, players and deliveries",
+        "clients, rooms, licences, orchards, players, deliveries",
     ),
 )
 """File of questions with answers, what it has in the page, and in the line of a run."""
