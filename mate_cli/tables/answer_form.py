@@ -19,7 +19,7 @@ from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.number_words import CARDINALS
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, plural, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
-from mate_cli.tables.queries.words import is_label
+from mate_cli.tables.queries.words import is_label, is_money
 from mate_cli.tables.table import Cell, Coordinate, Table
 from mate_cli.tables.table_index import words
 from mate_cli.tables.text import format_names, normalize_for_match
@@ -39,6 +39,9 @@ _HOW_MUCH = re.compile(r"\bhow much (.+)")
 _PAID = re.compile(
     r"\bhow much .*\b(?:spen[dt]|pa(?:y|id)|sold|earn(?:ed)?|invested|donated|raised|received|billed|charged|saved"
     r"|transferred|deposited|withdrawn|refunded)\b"
+)
+_OF_MONEY = re.compile(
+    r"\bhow many (?:\w+ )?(?:dollars|euros|pounds|francs|yen|thousands?|millions?|billions?)\b|\bmoney\b"
 )
 _DIFFERENT = re.compile(r"\b(?:how many|number of) (?:of the )?(?:different|distinct|unique)\b")
 _FEW = 0.6  # of the cells of a column: so many texts or fewer are kinds, as suppliers of products are
@@ -121,14 +124,16 @@ def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], a
 
 
 def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
-    """Return whether a model that lists cells should have counted them, or one that adds up years: "how many" begins
-    the question, and none of the cells that are listed may be a quantity.
+    """Return whether a model that lists cells should have counted them, or one that adds up years or pay: "how many"
+    begins the question, and none of the cells that are listed may be a quantity.
     """
-    if not cells or not _BEGINS.match(normalize_for_match(question)):
+    text = normalize_for_match(question)
+    if not cells or not _BEGINS.match(text):
         return False
     if aggregation == SUM.name:
         column = _only_column(cells)
-        return column is not None and any(typed.kind is ColumnType.YEAR for typed in _typed(table, column))
+        typed = () if column is None or _OF_MONEY.search(text) else _typed(table, column)
+        return any(one.kind is ColumnType.YEAR or is_money(one) for one in typed)
     texts = (table.rows[row][column].text for row, column in cells)
     return aggregation == NONE.name and not any(map(_may_be_quantity, texts))
 

@@ -185,13 +185,18 @@ def test_no_list_of_names_answers_how_many(question: str, column: str, operator:
     assert not asks_for_count(question, CLUBS, [], operator)
 
 
-def test_years_are_counted_and_not_added_up() -> None:
+def test_for_how_many_years_and_pay_are_counted_and_not_added_up() -> None:
     asked = "How many clubs are in Holt?"
     assert asks_for_count(asked, CLUBS, cells("founded", 0, 2), "SUM")
     assert not asks_for_count("Which clubs are in Holt?", CLUBS, cells("founded", 0, 2), "SUM")
     for column in ("members", "club", "week"):
         assert not asks_for_count(asked, CLUBS, cells(column, 0, 2), "SUM")
     assert not asks_for_count(asked, CLUBS, [*cells("founded", 0), *cells("members", 2)], "SUM")
+    staff = table("name,city,salary", "Ann,Bonn,41000", "Bob,Graz,39500", "Cleo,Bonn,52000")
+    paid = [(0, 2), (2, 2)]
+    assert asks_for_count("How many people work in Bonn?", staff, paid, "SUM")
+    for asked in ("How many dollars do they earn?", "How many thousand euros is that?", "How much do they earn?"):
+        assert not asks_for_count(asked, staff, paid, "SUM")
 
 
 def test_words_for_numbers_answer_how_many() -> None:
