@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mate_cli.tables.aggregation import COUNT, NONE, SUM
 from mate_cli.tables.answer_form import (
+    amounts_beside,
     amounts_of_named,
     asks_for_count,
     asks_for_one,
@@ -20,9 +21,10 @@ from mate_cli.tasks.table_qa import TableAnswer
 
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
-    """Return a prediction with the rows that have all names of the question, with their amounts, with the sum or the
-    count as its operator, with each of equal cells once, with its surest cell alone, or with a cell of the largest
-    group of rows, each where the words of the question ask for that. A prediction without cells stays as it is.
+    """Return a prediction with the rows that have all names of the question, with their amounts, with those beside
+    the texts that it adds up, with the sum or the count as its operator, with each of equal cells once, with its
+    surest cell alone, or with a cell of the largest group of rows, each where the words of the question ask for that.
+    A prediction without cells stays as it is.
     """
     if prediction.cells and (group := most_frequent(question, table)) is not None:
         surest = (max(prediction.probabilities),)
@@ -34,6 +36,8 @@ def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswe
         least = (min(sure),) * len(amounts)
         operator = SUM if len(amounts) > 1 else NONE
         return replace(prediction, cells=tuple(amounts), probabilities=least, aggregation=operator.name)
+    if beside := amounts_beside(question, table, cells, prediction.aggregation):
+        return replace(prediction, cells=tuple(beside), probabilities=(min(sure),) * len(beside))
     if asks_for_sum(question, table, cells, prediction.aggregation):
         return replace(prediction, aggregation=SUM.name)
     if asks_for_count(question, table, cells, prediction.aggregation):

@@ -32,12 +32,13 @@ class Operator:
 
 NONE = Operator("NONE")
 SUM = Operator("SUM", sum, least=1)
+AVERAGE = Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), least=1)
 COUNT = Operator("COUNT", lambda values: float(len(values)))
 DIFFERENCE = Operator("DIFFERENCE", lambda numbers: max(numbers) - min(numbers), least=2)
 OPERATORS = (
     NONE,
     SUM,
-    Operator("AVERAGE", lambda numbers: sum(numbers) / len(numbers), least=1),
+    AVERAGE,
     COUNT,
     DIFFERENCE,
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from mate_cli.tables.aggregation import COUNT, NONE, SUM
+from mate_cli.tables.aggregation import AVERAGE, COUNT, NONE, SUM
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.number_words import CARDINALS
@@ -49,6 +49,7 @@ _OF_EACH = re.compile(r"\b(?:each|every|per|respectively|different|distinct)\b")
 _LIMIT = re.compile(
     r"(?:(?:is|are|was|were) )?(?:above|over|under|below|between|at (?:least|most)|\w+er than|more|less)\b"
 )
+_COMPUTED = re.compile(r"\b(?:total|sum|average|mean|combined|together|altogether|how (?:much|many))\b")
 _COMPARES = re.compile(r"\b(?:more|less|fewer|than|difference)\b")
 
 _MOST = r"(?:most|least|fewest|highest|lowest|first|last|best|worst|only|\w{2,}est)"
@@ -121,6 +122,23 @@ def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], a
     able = [column for column, kind in enumerate(kinds) if kind and kind - _QUANTITIES <= said]
     named = [column for column in able if kinds[column] - _QUANTITIES] or able
     return [(row, named[0]) for row in rows] if len(named) == 1 and _has_amounts(table, named[0]) else []
+
+
+def amounts_beside(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
+    """Return the amounts in the rows of texts that a model adds up or averages: for "the average donation to the
+    shelter" those beside the donors. None if no column, or more than one, may have them: of several columns of amounts
+    the one whose header has a word of the question; or if no word asks for something computed.
+    """
+    column = _only_column(cells)
+    if aggregation not in (SUM.name, AVERAGE.name) or column is None or not _COMPUTED.search(question.lower()):
+        return []
+    texts = (table.rows[row][column].text for row, _ in cells)
+    if any(map(_may_be_quantity, texts)) or any(typed.kind is not ColumnType.TEXT for typed in _typed(table, column)):
+        return []
+    able = [place for place in range(table.num_columns) if place != column and _has_amounts(table, place)]
+    said = {*words(question)}
+    named = [place for place in able if said & {*words(table.header[place].text)}] or able
+    return [(row, named[0]) for row in dict.fromkeys(row for row, _ in cells)] if len(named) == 1 else []
 
 
 def asks_for_count(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mate_cli.tables.answer_form import asks_for_count, asks_for_one, asks_for_sum, with_all_names
+from mate_cli.tables.answer_form import amounts_beside, asks_for_count, asks_for_one, asks_for_sum, with_all_names
 from mate_cli.tables.table import Cell, Table
 from tests.tables.clubs import CLUBS, cells, record, table
 
@@ -197,6 +197,42 @@ def test_for_how_many_years_and_pay_are_counted_and_not_added_up() -> None:
     assert asks_for_count("How many people work in Bonn?", staff, paid, "SUM")
     for asked in ("How many dollars do they earn?", "How many thousand euros is that?", "How much do they earn?"):
         assert not asks_for_count(asked, staff, paid, "SUM")
+
+
+GIFTS = table(
+    "donor,city,amount,year,project",
+    "Ann,Bonn,$250.00,2020,Shelter",
+    "Bob,Graz,$900.50,2021,Food bank",
+    "Cleo,Bonn,$40.00,2021,Shelter",
+    "7 Dwarfs,Wald,$7.00,2022,Shelter",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows", "operator", "beside"),
+    [
+        ("What was the average donation to the shelter?", (0, 2), "AVERAGE", [(0, 2), (2, 2)]),
+        ("How much was given in Bonn altogether?", (2, 0), "SUM", [(2, 2), (0, 2)]),
+        ("What was the average donation to the shelter?", (0, 2), "COUNT", []),
+        ("What was the average donation to the shelter?", (0, 2), "NONE", []),
+        ("Who gave to the shelter?", (0, 2), "SUM", []),  # nothing computed
+        ("What was the total of the shelter?", (0, 3), "SUM", []),  # "7 Dwarfs" may be an amount
+    ],
+)
+def test_amounts_beside_texts_are_computed_with(
+    question: str, rows: tuple[int, ...], operator: str, beside: list[tuple[int, int]]
+) -> None:
+    assert amounts_beside(question, GIFTS, [(row, 0) for row in rows], operator) == beside
+
+
+def test_of_several_amounts_beside_the_header_must_be_said() -> None:
+    towns = cells("town", 0, 2)
+    assert amounts_beside("What is the total of members in Holt?", CLUBS, towns, "SUM") == cells("members", 0, 2)
+    assert amounts_beside("What is the total in Holt?", CLUBS, towns, "SUM") == []
+    assert amounts_beside("What is the total of members and yellow cards?", CLUBS, towns, "SUM") == []
+    assert amounts_beside("What is the total of members?", CLUBS, cells("spent", 0, 2), "SUM") == []  # has amounts
+    mixed = [*cells("town", 0), *cells("club", 2)]
+    assert amounts_beside("What is the total of members in Holt?", CLUBS, mixed, "SUM") == []
 
 
 def test_words_for_numbers_answer_how_many() -> None:
