@@ -115,6 +115,17 @@ class Answerer(Predictor):
         """
         return self._fitting(example, self._reader, advance)
 
+    def answered(self, example: Example, advance: Advance = silent) -> tuple[Reading | Assembled, Prediction]:
+        """Answer an example, and return with the answer the rows that it is from.
+
+        Args:
+            advance: as in ``record``.
+
+        Raises:
+            UserError: as ``answer``.
+        """
+        return self._answered([self.read(example, advance)])[0]
+
     def check_some_fit(self, examples: Sequence[Example]) -> None:
         """Check that not every one of several questions on a table is refused.
 
@@ -229,11 +240,10 @@ class Answerer(Predictor):
         """
         for question in before:
             assert self.kind.answering is not None
-            ((_, earlier),) = self._answered([self.read(replace(example, question=question), advance)])
+            _, earlier = self.answered(replace(example, question=question), advance)
             cells, _ = self.kind.answering.chosen(earlier)
             example = replace(example, previous=cells, earlier=(*example.earlier, question))
-        ((reading, prediction),) = self._answered([self.read(example, advance)])
-        return self._record(reading, prediction, top)
+        return self._record(*self.answered(example, advance), top)
 
     def records(self, examples: Sequence[Example], top: int, advance: Advance = silent) -> list[dict[str, Any]]:
         """As ``record``, of several questions, none of which follows up on another; of one that does not fit, why."""

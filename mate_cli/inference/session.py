@@ -86,7 +86,8 @@ class Session:
             raise UserError(f"this model {reason}")
         if isinstance(self.answerer.model, OnnxModel):
             raise UserError("this model is a graph, which shows no attention; ask the run that it was exported from")
-        reading, model = self.answerer.read(self.example), self.answerer.model
+        model = self.answerer.model
+        reading, _ = self.answerer.answered(self.example)
         if isinstance(reading, Assembled):
             parts = f"{reading.parts:,} parts of the table"
             raise UserError(f"this answer was put together from those of {parts}, each with its own attention")

@@ -15,6 +15,7 @@ from mate_cli.inference.answerer import Answerer
 from mate_cli.inference.onnx_model import OnnxModel
 from mate_cli.inference.reading import Assembled
 from mate_cli.inference.session import Session
+from mate_cli.inference.table_reader import TableReader
 from mate_cli.models.observed import attention_layers
 from mate_cli.runs.folder import RunFolder, load_run_config
 from mate_cli.system.errors import TRY_AGAIN, Preempted, UserError
@@ -177,6 +178,15 @@ def test_attention_without_a_preference_goes_to_each_part_by_its_tokens(session)
     np.testing.assert_allclose(attention.rows, tokens.sum(axis=1) / tokens.sum(), atol=1e-6)
 
 
+def test_attention_is_that_of_the_rows_that_were_read_again(session, monkeypatch):
+    monkeypatch.setattr(
+        TableReader, "again", lambda reader, reading, *answer: reader._encoded([reading.asked], [(0, 2)])[0]
+    )
+    rows = session.attention().rows
+    assert rows[1] == 0
+    assert rows[0] > 0 < rows[2]
+
+
 def test_attention_that_cannot_be_looked_at_is_said(session):
     session.trained.model.heads = "linformer"
     with pytest.raises(UserError, match="attends to projections of the input"):
@@ -184,7 +194,7 @@ def test_attention_that_cannot_be_looked_at_is_said(session):
 
 
 def test_an_answer_put_together_from_parts_has_no_attention(session, monkeypatch):
-    monkeypatch.setattr(session.answerer, "read", lambda example: Assembled(example, None, parts=7))
+    monkeypatch.setattr(session.answerer, "read", lambda example, advance: Assembled(example, None, parts=7))
     with pytest.raises(UserError, match="from those of 7 parts of the table, each with its own attention"):
         session.attention()
 
