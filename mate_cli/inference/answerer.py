@@ -196,7 +196,7 @@ class Answerer(Predictor):
         """Predict, and once more where the reader reads other rows in view of the answer."""
         answered = list(zip(readings, self._predicted(readings), strict=True))
         again = {number: other for number, pair in enumerate(answered) if (other := self._again(*pair)) is not None}
-        predictions = self._predicted([*again.values()])
+        predictions = self._predicted([*again.values()]) if again else []
         for (number, reading), prediction in zip(again.items(), predictions, strict=True):
             answered[number] = (reading, prediction)
         return answered
