@@ -5,7 +5,8 @@ for the sum of a column "pupils", and "how much was spent in 2023?" for that of 
 cells for "the tallest plant", one of them is wrong, unless both are as tall; and where they choose all people in Graz
 for "which engineer works in Graz?", those of other professions are. No list of names answers "how many", and "how many
 different teams" counts each team once; so does "how many teams are there?" in a column that repeats them. "How many
-hammers are in stock?" asks for a cell in the row of the hammers.
+hammers are in stock?" asks for a cell in the row of the hammers. For "how many people" neither their pay nor years are
+added up, and for "the average donation" the amounts beside the donors are meant.
 """
 
 from __future__ import annotations
