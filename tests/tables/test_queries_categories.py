@@ -23,6 +23,15 @@ STOCK = table_of(
 )
 PEOPLE = table_of("name|occupation|age", "Ann|nurse|31", "Bob|cook|45", "Cy|nurse|52", "Dee|cook|28", "Eve|nurse|39")
 
+CARS = table_of(
+    "car|city|price|seats|insured|pool",
+    "Fiat Uno|Rome|12|4|TRUE|x",
+    "Opel Kadett|Oslo|15|5|FALSE|",
+    "Ford Ka|Rome|8|4|TRUE|",
+    "Audi Quattro|Bonn|31|2|FALSE|x",
+    "Seat Ibiza|Oslo|14|5|TRUE|x",
+)
+
 
 def made_of(table: Table, number: int = 1500) -> list[dict[str, Any]]:
     return list(islice(records([table], seed=0, conversations=0.0), number))
@@ -39,6 +48,12 @@ def made_of(table: Table, number: int = 1500) -> list[dict[str, Any]]:
         (STOCK, r"^(list|name) all tools made by acme\?*$", {"Hammer", "Pliers"}),
         (STOCK, r"^what is (the )?average price of tools\?*$", {"15"}),
         (PEOPLE, r"^(which nurse is the|what is the) youngest( nurse)?\?*$", {"Ann"}),
+        (CARS, r"^(which|what is the) (most expensive )?insured car( is the most expensive)?\?*$", {"Seat Ibiza"}),
+        (CARS, r"^which car with a pool is the cheapest\?*$", {"Fiat Uno"}),
+        (CARS, r"^which car that is not insured is the cheapest\?*$", {"Opel Kadett"}),
+        (CARS, r"^(list|name) all cars with a pool that are insured\?*$", {"Fiat Uno", "Seat Ibiza"}),
+        (CARS, r"^how many seats do insured cars have in total\?*$", {"13"}),
+        (CARS, r"^how many insured cars are there\?*$", {"3"}),
         (PEOPLE, r"^how many cooks are (there|listed)\?*$", {"2"}),
     ],
 )
@@ -46,6 +61,13 @@ def test_rows_are_called_by_their_kind(table: Table, pattern: str, answers: set[
     said = [record for record in made_of(table) if re.match(pattern, record["question"])]
     assert said
     assert all({*record["answer"]} == answers for record in said)
+
+
+def test_what_an_empty_cell_says_is_not_asked() -> None:
+    """It may mean no, or that nobody knows."""
+    asked = [record["question"] for record in made_of(CARS)]
+    assert any("with a pool" in question for question in asked)
+    assert not any("without a pool" in question or "no pool" in question for question in asked)
 
 
 def test_a_kind_within_the_text_of_another_column_names_none() -> None:

@@ -83,7 +83,7 @@ def kind_of(column: TypedColumn) -> str:
         return "codes"
     assert name in QUALITIES + POSSESSIONS
     assert is_flag(column)
-    assert None not in column.keys
+    assert None not in column.keys or {*column.keys} == {"x", None}
     return "flags"
 
 

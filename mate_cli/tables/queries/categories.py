@@ -1,4 +1,7 @@
-"""Draw questions that call rows by their kind: "which tool is the cheapest", "how many drama films are there"."""
+"""Draw questions that call rows by their kind: "which tool is the cheapest", "how many drama films are there".
+
+What a column of yes and no says is a kind too: "the cheapest insured car", "the hotels without a pool".
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from mate_cli.tables.queries.draw import MAX_LISTED, Draw, Question, UnclearErro
 from mate_cli.tables.queries.grammar import SqlQuery
 from mate_cli.tables.queries.headers import plural, singular
 from mate_cli.tables.queries.rows import Both, Extreme, RowSet, Where
-from mate_cli.tables.queries.scales import averages_in_words, most
+from mate_cli.tables.queries.scales import adds_up_in_words, averages_in_words, most
 from mate_cli.tables.queries.sheet import TypedColumn
-from mate_cli.tables.queries.wording import of_several, superlative
-from mate_cli.tables.queries.words import Noun, is_kind, is_named
+from mate_cli.tables.queries.wording import condition, of_several, superlative
+from mate_cli.tables.queries.words import Noun, is_amount, is_flag, is_kind, is_named, is_quality, is_yes
 
 # {}: the plural of the kind, and what the rows must also be: "in berlin", or nothing.
 _COUNTS = ("how many {} are there {}", "how many {} are listed {}", "what is the number of {} {}")
@@ -24,7 +27,7 @@ _NOUN = re.compile(r"[a-z]{3,}(?: [a-z]{3,})?")
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Rows with a value in a column of kinds, and what they are called."""
+    """Rows with a value in a column of kinds, or of yes and no, and what they are called."""
 
     column: TypedColumn
     rows: Where
@@ -32,19 +35,33 @@ class _Kind:
 
 
 def of_kind(draw: Draw) -> Question:
-    """Ask about the rows of a kind: how many there are, which, for an extreme of them, or for their average."""
-    kind = _kind(draw)
-    return draw.choice((_counted, _listed, _listed, _extreme, _extreme, _extreme, _averaged))(draw, kind)
-
-
-def _kind(draw: Draw) -> _Kind:
-    """Return a kind that some rows are of, but not all, and that is no part of another: garden tools are tools too.
+    """Ask about the rows of a kind: how many there are, which, for an extreme, their average or their sum.
 
     The rows are things with names: no date is a hotel.
     """
     if not is_named(draw.subject):
         raise UnclearError
-    column = draw.choice([column for column in draw.sheet.columns if is_kind(column) and column is not draw.subject])
+    others = [column for column in draw.sheet.columns if column is not draw.subject]
+    column = draw.choice([column for column in others if is_kind(column) or is_flag(column)])
+    kind = _flagged(draw, column) if is_flag(column) else _kind(draw, column)
+    return draw.choice((_counted, _listed, _listed, _extreme, _extreme, _extreme, _averaged, _added))(draw, kind)
+
+
+def _flagged(draw: Draw, column: TypedColumn) -> _Kind:
+    """Return the rows of which a column says yes, or no: "insured cars", "hotels without a pool"."""
+    name, quality = draw.name(draw.subject), column.name.lower()
+    key = draw.key(column, draw.random.randrange(draw.sheet.table.num_rows))
+    if not is_yes(key) and None in column.keys:  # an empty cell may mean no too
+        raise UnclearError
+    rows = Where(column, "=", key)
+    if is_yes(key) and is_quality(quality) and quality.isalpha() and draw.happens(0.8):
+        return _Kind(column, rows, Noun(f"{quality} {name.one}", f"{quality} {name.many}"))
+    attribute = condition(column, "=", str(key), False, None, draw.random).attribute
+    return _Kind(column, rows, Noun(f"{name.one} {attribute}", f"{name.many} {of_several(attribute)}"))
+
+
+def _kind(draw: Draw, column: TypedColumn) -> _Kind:
+    """Return a kind that some rows are of, but not all, and that is no part of another: garden tools are tools too."""
     rows = Where(column, "=", draw.key(column, draw.random.randrange(draw.sheet.table.num_rows)))
     text, name = singular(str(rows.key)), draw.name(draw.subject)
     has_others = len(rows.numbers(draw.sheet)) < draw.sheet.table.num_rows
@@ -104,3 +121,15 @@ def _averaged(draw: Draw, kind: _Kind) -> Question:
     rows, attribute = _narrowed(draw, kind, column)
     text = f"what is the average {draw.name(column).one} of {kind.noun.many} {of_several(attribute)}".strip()
     return computed(draw, "average", text, SqlQuery(column, rows, "AVERAGE"))
+
+
+def _added(draw: Draw, kind: _Kind) -> Question:
+    others = [column for column in draw.sheet.columns if column is not draw.subject]
+    column = draw.choice([c for c in others if (c.adds_up and is_amount(c)) or adds_up_in_words(c)])
+    rows, attribute = _narrowed(draw, kind, column)
+    kinds = f"{kind.noun.many} {of_several(attribute)}".strip()
+    choices = [f"what is the total {draw.name(column).one} of {kinds}"]
+    if is_amount(column):
+        name = draw.name(column).many
+        choices = [f"how many {name} do {kinds} have in total", f"how many {name} do the {kinds} have together"]
+    return computed(draw, "sum", draw.choice(choices), SqlQuery(column, rows, "SUM"))

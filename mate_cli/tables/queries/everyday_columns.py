@@ -54,6 +54,10 @@ _KINDS = (
     ("river", "lake", "mountain", "island", "bridge"),
     ("school", "hospital", "library", "station", "museum"),
 )
+_FLAGS_WRITTEN = (
+    *[("yes", "no"), ("Yes", "No")] * 3,
+    *[("TRUE", "FALSE"), ("True", "False"), ("true", "false"), ("Y", "N"), ("x", ""), ("X", "")],
+)
 _FIRST_DAY, _DAYS = date(1980, 1, 1), 16_800  # before 2026
 _DAYS_WRITTEN: tuple[Callable[[date], str], ...] = (
     date.isoformat,
@@ -115,8 +119,8 @@ def _with_column(table: Table, added: AddedColumn, random: Random) -> Table | No
 
 
 def _flags(number: int, random: Random) -> list[str]:
-    """Draw "yes" and "no", each at least once."""
-    said, share = random.choice((("yes", "no"), ("Yes", "No"))), random.uniform(0.25, 0.75)
+    """Draw "yes" and "no", or other marks for them, each at least once."""
+    said, share = random.choice(_FLAGS_WRITTEN), random.uniform(0.25, 0.75)
     drawn = [said[random.random() < share] for _ in range(number)]
     first, second = random.sample(range(number), 2)
     drawn[first], drawn[second] = said
@@ -190,4 +194,4 @@ _ADDED = (
     AddedColumn(AMOUNTS, _amounts),
     AddedColumn(KINDS, _kinds),
 )
-_SHARES = (0.15, 0.2, 0.1, 0.1, 0.2, 0.25)
+_SHARES = (0.25, 0.15, 0.1, 0.1, 0.15, 0.25)

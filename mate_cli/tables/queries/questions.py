@@ -245,8 +245,9 @@ _OFTENER = 8  # than about other tables, for few have one
 
 def weights_for(sheet: Sheet) -> list[float]:
     """Return the weights of ``QUESTIONS`` for a table: one with a measure is asked more often for its extremes, and one
-    with a column of kinds about these.
+    with a column of kinds, or of yes and no, about these.
     """
-    has_measure, has_kind = bool(measured(sheet.columns)), any(map(is_kind, sheet.columns))
+    has_measure = bool(measured(sheet.columns))
+    has_kind = any(is_kind(column) or is_flag(column) for column in sheet.columns)
     often = {*(_OF_MEASURES if has_measure else ()), *((of_kind,) if has_kind else ())}
     return [weight * _OFTENER if kind in often else weight for kind, weight in QUESTIONS.items()]

@@ -21,6 +21,7 @@ from mate_cli.tables.queries.words import (
     is_quality,
     is_time,
     is_who,
+    is_yes,
     noun,
 )
 
@@ -64,7 +65,7 @@ def condition(
     """
     name = noun(column, random)
     if sign == "!=" and is_flag(column):
-        return _flagged(column, name.one, value == "no")
+        return _flagged(column, name.one, not is_yes(value))
     if sign in ("=", "!="):
         phrase = _equal(column, name, value, named, random)
         if sign == "=":
@@ -129,8 +130,8 @@ def _equal(column: TypedColumn, name: Noun, value: str, named: bool, random: Ran
     if _BY.fullmatch(by := column.name.lower()):
         taken = [Phrase(f"was {by} {value}", f"{by} {value}")] * 4
         return random.choice(taken + choices if by.endswith(" by") and name.one != by else taken)
-    if is_flag(column) and (value == "yes" or None not in column.keys):  # an empty cell may be "without" it too
-        return _flagged(column, name.one, value == "yes")
+    if is_flag(column) and (is_yes(value) or None not in column.keys):  # an empty cell may be "without" it too
+        return _flagged(column, name.one, is_yes(value))
     if (of_people := verb_of(column)) is not None:
         done, ending = f"{of_people.participle} by {value}", f"{of_people.auxiliary} {value} {of_people.base}"
         return random.choice([Phrase(f"{random.choice(('is', 'was'))} {done}", done, ending)] * 4 + choices)

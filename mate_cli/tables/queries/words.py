@@ -9,7 +9,7 @@ from random import Random
 
 from mate_cli.tables.number_words import CARDINALS, MONTH_NUMBERS
 from mate_cli.tables.queries.headers import EXPANSIONS, REMARK, head_of, is_plural, plural, singular, what_of, words_of
-from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
+from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn
 from mate_cli.tables.text import normalize_for_match
 
 _UNIT = re.compile(r"(?<=\w) in (?!the\b)[^ ]{1,8}$")
@@ -73,7 +73,8 @@ QUALITIES = (
     *("active", "electric", "heated", "licensed", "public", "private", "free", "sold out", "full time", "retired"),
     *("open on sunday", "open at night", "open in winter", "for sale", "for rent", "on leave", "in stock"),
     *("registered", "employed", "married", "protected", "listed", "restored", "cancelled", "approved"),
-    *("urgent", "remote"),
+    *("urgent", "remote", "wireless", "handmade", "fragile", "confirmed", "answered", "translated", "seasonal"),
+    *("optional", "mandatory", "renewable", "recyclable", "furnished", "tax free", "sugar free", "dog friendly"),
 )
 """Headers of columns of yes and no that say what a row is: it "is for sale"."""
 
@@ -82,6 +83,9 @@ POSSESSIONS = (
     *("restaurant", "harbour", "car", "passport", "driving licence", "pet", "contract", "shop", "library", "gym"),
 )
 """Headers of such columns that say what a row has."""
+
+FLAGS = (("yes", "no"), ("true", "false"), ("y", "n"), ("x", None))
+"""What columns of yes and no have, in lower case; None: an empty cell."""
 
 KINDS = ("category", "type", "kind")
 """Headers of columns that say what kind of thing a row is."""
@@ -202,8 +206,14 @@ def is_money(column: TypedColumn) -> bool:
 
 
 def is_flag(column: TypedColumn) -> bool:
-    """Return whether a column has yes and no, and nothing else."""
-    return {*column.keys} - {None} == {"yes", "no"}
+    """Return whether a column has yes and no, or other marks for them, and nothing else."""
+    keys = {*column.keys}
+    return any(keys == {*marks} or keys - {None} == {*marks} for marks in FLAGS)
+
+
+def is_yes(value: Key | None) -> bool:
+    """Return whether the key of a cell of a column of yes and no says yes."""
+    return any(value == yes for yes, _ in FLAGS)
 
 
 def is_kind(column: TypedColumn) -> bool:
