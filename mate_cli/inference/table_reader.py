@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from mate_cli.encoding.features import TooLarge
 from mate_cli.inference.reading import Advance, Assembled, Encode, Reading, Rows, encoded, may_fit
 from mate_cli.tables.aggregation import COUNT
+from mate_cli.tables.flagged_rows import asked_rows
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Coordinate, Example
 
@@ -187,7 +188,7 @@ def _named_alone(example: Example) -> Rows:
     """The rows that the question names, where it needs no others; linked passages name others."""
     if _follows_up(example) or example.passages:
         return ()
-    named = named_rows(example.question, example.table)
+    named = asked_rows(example.question, example.table)
     return named.rows if named.suffice and len(named.rows) < example.table.num_rows else ()
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from mate_cli.tables.aggregation import AVERAGE, COUNT, NONE, SUM
 from mate_cli.tables.columns import column_values
-from mate_cli.tables.named_rows import named_rows
+from mate_cli.tables.flagged_rows import asked_rows
 from mate_cli.tables.number_words import CARDINALS
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, plural, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
@@ -80,9 +80,9 @@ def with_all_names(question: str, table: Table, cells: Sequence[Coordinate], agg
         aggregation: name of the operator that the model chose.
     """
     places = [*range(len(cells))]
-    if len(cells) < 2 or not (named := named_rows(question, table)).suffice:
+    if len(cells) < 2 or not (named := asked_rows(question, table)).suffice:
         return places
-    if named.most > 1 or aggregation != COUNT.name:
+    if named.flagged or named.most > 1 or aggregation != COUNT.name:
         places = [place for place in places if cells[place][0] in named.rows] or places
     behind = _behind_headers(question, table, {cells[place][0] for place in places})
     most = max(behind.values())

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from mate_cli.tables.named_rows import named_rows
+from mate_cli.tables.flagged_rows import asked_rows
 from mate_cli.tables.queries.headers import is_plural, plural, singular, words_of
 from mate_cli.tables.queries.sheet import is_blank
 from mate_cli.tables.table import Cell, Coordinate, Table
@@ -47,7 +47,7 @@ def most_frequent(question: str, table: Table) -> Coordinate | None:
 
 def _largest_group(question: str, table: Table, column: int, smallest: bool) -> Coordinate | None:
     """Return the first cell of the text that the most, or the fewest, of the named rows have; None in a tie."""
-    rows = sorted(named_rows(question, table).rows) or range(table.num_rows)
+    rows = sorted(asked_rows(question, table).rows) or range(table.num_rows)
     texts = {row: normalize_for_match(table.rows[row][column].text) for row in rows}
     texts = {row: text for row, text in texts.items() if not is_blank(text)}
     counts = Counter(texts.values()).most_common()

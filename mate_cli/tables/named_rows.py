@@ -42,7 +42,7 @@ _OTHER_ROWS = """
     precedes preceding previous prior rank ranked ratio same share similar since subsequent succeeded succeeds than
     through top under until without
 """
-_TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
+TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
 """Words that compare a named row with the rest, look past it, or leave it out: then all rows matter."""
 
 
@@ -55,6 +55,7 @@ class NamedRows(NamedTuple):
         of_names: the rows of each name by itself.
         most: how many of the names each of ``rows`` has.
         others: the words of the question that are part of no name.
+        flagged: whether columns of yes and no told the rows apart too (``flagged_rows``).
     """
 
     rows: tuple[int, ...] = ()
@@ -63,6 +64,7 @@ class NamedRows(NamedTuple):
     of_names: tuple[tuple[int, ...], ...] = ()
     most: int = 0
     others: frozenset[str] = frozenset()
+    flagged: bool = False
 
 
 def named_rows(question: str, table: Table) -> NamedRows:
@@ -101,7 +103,7 @@ def _rows(words: Sequence[str], texts: _Texts, spans: Collection[_Span]) -> Name
     counts = Counter(row for rows in of_names.values() for row in rows)
     most = max(counts.values())
     rows = tuple(sorted(row for row, count in counts.items() if count == most))
-    suffice = not others & _TO_OTHER_ROWS and any(not _SHORT_NUMBER.fullmatch(name) for name in of_names)
+    suffice = not others & TO_OTHER_ROWS and any(not _SHORT_NUMBER.fullmatch(name) for name in of_names)
     spelling = tuple(dict.fromkeys(pair for span in spans for pair in span.spelling))
     return NamedRows(rows, suffice, spelling, tuple(of_names.values()), most, others)
 
@@ -186,7 +188,7 @@ def _scattered(words: Sequence[str], by_first_word: Mapping[str, Sequence[str]])
 
 def _misspelt(words: Sequence[str], texts: _Texts) -> Iterator[_Span]:
     """Yield names that stand in the question but for their spelling."""
-    kept = _NO_NAMES | _TO_OTHER_ROWS
+    kept = _NO_NAMES | TO_OTHER_ROWS
     read = [word if word in kept else texts.spelling.corrected(word) for word in words]
     for text, places, _ in _together(read, texts.all):
         spelling = tuple((words[place], read[place]) for place in sorted(places) if words[place] != read[place])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
+from mate_cli.tables.flagged_rows import FLAGS
 from mate_cli.tables.number_words import CARDINALS, MONTH_NUMBERS
 from mate_cli.tables.queries.headers import EXPANSIONS, REMARK, head_of, is_plural, plural, singular, what_of, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Key, Sheet, TypedColumn
@@ -83,9 +84,6 @@ POSSESSIONS = (
     *("restaurant", "harbour", "car", "passport", "driving licence", "pet", "contract", "shop", "library", "gym"),
 )
 """Headers of such columns that say what a row has."""
-
-FLAGS = (("yes", "no"), ("true", "false"), ("y", "n"), ("x", None))
-"""What columns of yes and no have, in lower case; None: an empty cell."""
 
 KINDS = ("category", "type", "kind")
 """Headers of columns that say what kind of thing a row is."""

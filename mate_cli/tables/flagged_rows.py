@@ -1,0 +1,106 @@
+"""The rows that a question tells apart by columns of yes and no: "the cheapest room with a projector"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from mate_cli.tables.named_rows import TO_OTHER_ROWS, NamedRows, named_rows
+from mate_cli.tables.table import Table
+from mate_cli.tables.table_index import FUNCTION_WORDS
+from mate_cli.tables.text import format_names, stem
+
+FLAGS: tuple[tuple[str, str | None], ...] = (("yes", "no"), ("true", "false"), ("y", "n"), ("x", None))
+"""What columns of yes and no have, in lower case; None: an empty cell."""
+
+_MARKS = (*FLAGS, ("✓", "✗"), ("✓", None), ("✔", "✘"), ("✔", None))
+
+_BETWEEN = 2
+"""Other words between those of a header: "meals are included" is about "Meals included"."""
+
+_WORD = re.compile(r"[^\W_]+")
+_DIGIT = re.compile(r"\d")
+_LIMITS = frozenset(["above", "after", "before", "below", "between", "least", "over", "than", "under", "until"])
+"""Words that compare rows with a number, if there is one: "guided tours of more than 5 days"."""
+
+_NO = frozenset(["no", "not", "without", "never", "non", "t"])  # "isn't" has the words "isn" and "t"
+_BEFORE = frozenset(["a", "an", "any", "the", "yet", "been", "being", "be", "have", "has"])
+_JUDGES = frozenset(["is", "are", "was", "were", "does", "do", "did", "has", "have", "can", "could", "will", "would"])
+
+
+def asked_rows(question: str, table: Table) -> NamedRows:
+    """Return ``named_rows``, and of them, or of all, those of which a column of yes and no says what a question does.
+
+    A question says so with the words of the header, in any order and form: "guided tours", "with no meals included".
+    One that is to be answered by yes or no ("is it guided?") tells no rows apart.
+    """
+    flags = _flags(table)
+    words = [(match.span(), format_names(match.group())) for match in _WORD.finditer(question)]
+    if not flags or not words or words[0][1] in _JUDGES:
+        return named_rows(question, table)
+    rows, said = frozenset(range(table.num_rows)), set[int]()
+    texts = [text for _, text in words]
+    for flag in flags:
+        if (places := _mention(flag.stems, texts)) is not None:
+            negated, before = _negated(texts, places)
+            rows &= flag.no if negated else flag.yes
+            said |= {*places, *before}
+    if not said or not rows:
+        return named_rows(question, table)
+    rest = _without([span for place, (span, _) in enumerate(words) if place in said], question)
+    named = named_rows(rest, table)
+    if not named.suffice:
+        others = frozenset(format_names(rest).split())
+        compares = others & (TO_OTHER_ROWS - _LIMITS if _DIGIT.search(rest) else TO_OTHER_ROWS)
+        return NamedRows(tuple(sorted(rows)), not compares, most=1, others=others, flagged=True)
+    both = tuple(row for row in named.rows if row in rows)
+    return named._replace(rows=both, most=named.most + 1, flagged=True) if both else named_rows(question, table)
+
+
+class _Flag(NamedTuple):
+    """A column of yes and no: the stems of the words of its header, and the rows that it says yes, or no, of."""
+
+    stems: frozenset[str]
+    yes: frozenset[int]
+    no: frozenset[int]
+
+
+@lru_cache(maxsize=8)
+def _flags(table: Table) -> tuple[_Flag, ...]:
+    found = []
+    for header, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
+        texts = [cell.text.strip().lower() or None for cell in cells]
+        stems = frozenset(stem(word) for word in format_names(header.text).split() if word not in FUNCTION_WORDS)
+        for yes, no in _MARKS:
+            if stems and {*texts} == {yes, no}:
+                of_yes = frozenset(row for row, text in enumerate(texts) if text == yes)
+                found.append(_Flag(stems, of_yes, frozenset(range(len(texts))) - of_yes))
+    return tuple(found)
+
+
+def _mention(stems: frozenset[str], words: Sequence[str]) -> list[int] | None:
+    """Return the places of words with all these stems, near one another."""
+    of_words = [stem(word) for word in words]
+    for start, word in enumerate(of_words):
+        window = range(start, min(start + len(stems) + _BETWEEN, len(words)))
+        if word in stems and stems <= {of_words[place] for place in window}:
+            return [place for place in window if of_words[place] in stems]
+    return None
+
+
+def _negated(words: Sequence[str], places: Sequence[int]) -> tuple[bool, list[int]]:
+    """Return whether words say no, and the places of the words that do: between those of ``places`` or before them."""
+    inside = [place for place in range(places[0], places[-1]) if words[place] in _NO]
+    place = places[0] - 1
+    while place >= 0 and words[place] in _BEFORE:
+        place -= 1
+    before = [place] if place >= 0 and words[place] in _NO else []
+    return bool(inside or before), inside + before
+
+
+def _without(spans: Sequence[tuple[int, int]], text: str) -> str:
+    for start, end in reversed(spans):
+        text = text[:start] + text[end:]
+    return text
