@@ -20,14 +20,16 @@ _MARKS = (*FLAGS, ("✓", "✗"), ("✓", None), ("✔", "✘"), ("✔", None))
 _BETWEEN = 2
 """Other words between those of a header: "meals are included" is about "Meals included"."""
 
-_WORD = re.compile(r"[^\W_]+")
-_DIGIT = re.compile(r"\d")
 _LIMITS = frozenset(["above", "after", "before", "below", "between", "least", "over", "than", "under", "until"])
 """Words that compare rows with a number, if there is one: "guided tours of more than 5 days"."""
 
-_NO = frozenset(["no", "not", "without", "never", "non", "t"])  # "isn't" has the words "isn" and "t"
-_BEFORE = frozenset(["a", "an", "any", "the", "yet", "been", "being", "be", "have", "has"])
-_JUDGES = frozenset(["is", "are", "was", "were", "does", "do", "did", "has", "have", "can", "could", "will", "would"])
+_NEGATIONS = frozenset(["no", "not", "without", "never", "non", "t"])  # "isn't" has the words "isn" and "t"
+_AFTER_NEGATIONS = frozenset(["a", "an", "any", "the", "yet", "been", "being", "be", "have", "has"])
+_FIRST_OF_YES_OR_NO = frozenset(
+    ["is", "are", "was", "were", "does", "do", "did", "has", "have", "had", "can", "could", "will", "would"]
+)
+_WORD = re.compile(r"[^\W_]+")
+_DIGIT = re.compile(r"\d")
 
 
 def asked_rows(question: str, table: Table) -> NamedRows:
@@ -38,7 +40,7 @@ def asked_rows(question: str, table: Table) -> NamedRows:
     """
     flags = _flags(table)
     words = [(match.span(), format_names(match.group())) for match in _WORD.finditer(question)]
-    if not flags or not words or words[0][1] in _JUDGES:
+    if not flags or not words or words[0][1] in _FIRST_OF_YES_OR_NO:
         return named_rows(question, table)
     rows, said = frozenset(range(table.num_rows)), set[int]()
     texts = [text for _, text in words]
@@ -92,11 +94,11 @@ def _mention(stems: frozenset[str], words: Sequence[str]) -> list[int] | None:
 
 def _negated(words: Sequence[str], places: Sequence[int]) -> tuple[bool, list[int]]:
     """Return whether words say no, and the places of the words that do: between those of ``places`` or before them."""
-    inside = [place for place in range(places[0], places[-1]) if words[place] in _NO]
+    inside = [place for place in range(places[0], places[-1]) if words[place] in _NEGATIONS]
     place = places[0] - 1
-    while place >= 0 and words[place] in _BEFORE:
+    while place >= 0 and words[place] in _AFTER_NEGATIONS:
         place -= 1
-    before = [place] if place >= 0 and words[place] in _NO else []
+    before = [place] if place >= 0 and words[place] in _NEGATIONS else []
     return bool(inside or before), inside + before
 
 
