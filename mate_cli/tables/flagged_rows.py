@@ -23,11 +23,11 @@ _BETWEEN = 2
 _LIMITS = frozenset(["above", "after", "before", "below", "between", "least", "over", "than", "under", "until"])
 """Words that compare rows with a number, if there is one: "guided tours of more than 5 days"."""
 
-_NEGATIONS = frozenset(["no", "not", "without", "never", "non", "t"])  # "isn't" has the words "isn" and "t"
+_NO_WORDS = "no not without never non t"  # "isn't" has the words "isn" and "t"
+_NEGATIONS = frozenset(_NO_WORDS.split())
 _AFTER_NEGATIONS = frozenset(["a", "an", "any", "the", "yet", "been", "being", "be", "have", "has"])
-_FIRST_OF_YES_OR_NO = frozenset(
-    ["is", "are", "was", "were", "does", "do", "did", "has", "have", "had", "can", "could", "will", "would"]
-)
+_VERBS = "is are was were does do did has have had can could will would"
+_FIRST_OF_YES_OR_NO = frozenset(_VERBS.split())
 _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 
