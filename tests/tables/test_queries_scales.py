@@ -60,6 +60,21 @@ def test_columns_that_adjectives_measure() -> None:
     assert scale(columns["tower"]) is scale(columns["open"]) is event(columns["Price"]) is None
 
 
+@pytest.mark.parametrize(
+    ("headers", "adjectives"),
+    [
+        (("tour", "Days"), ("long", "short")),
+        (("room", "Seats"), ("large", "small")),
+        (("flat", "Rent"), ("expensive", "cheap")),
+        (("hotel", "Rooms", "Beds"), None),  # which of the two makes it large?
+    ],
+)
+def test_adjectives_of_what_users_count(headers: tuple[str, ...], adjectives: tuple[str, str] | None) -> None:
+    rows = [("Alpha", "12", "7"), ("Beta", "8", "40"), ("Gamma", "30", "21")]
+    table = Table("t", tuple(map(Cell, headers)), tuple(tuple(map(Cell, row[: len(headers)])) for row in rows))
+    assert scale(Sheet(table).columns[1]) == adjectives
+
+
 SINGLED = re.compile(r"(?:who|wh[a-z]+|what is|which is)(?: \w+)? (?:is|was) (?:the )?(.+?)(?: tower)?\??")
 COMPARED = re.compile(r"(taller|shorter|cheaper|more expensive|newer|older)[,:]? (\w+) or (\w+)")
 DIRECTIONS = {

@@ -36,6 +36,9 @@ _ADJECTIVES = {
     "floors": ("tall", "short"),
     "stories": ("tall", "short"),
     "storeys": ("tall", "short"),
+    **dict.fromkeys(("days", "hours", "nights", "weeks", "pages"), ("long", "short")),
+    **dict.fromkeys(("fare", "rent"), ("expensive", "cheap")),
+    **dict.fromkeys(("seats", "rooms", "beds"), ("large", "small")),
     "capacity": ("large", "small"),
     "enrollment": ("large", "small"),
     "diameter": ("large", "small"),
@@ -68,7 +71,7 @@ BEGINNINGS = {name: f"was {name}" for name in _STARTED} | {
 """Header -> the verb for what happened at the time of a column, each once to a row."""
 
 _BASES = {"started": "start", "joined": "join", "arrived": "arrive", "left": "leave"}
-_PRICES = ("price", "cost", "fee")
+_PRICES = ("price", "cost", "fee", "fare")
 _SUMS = (
     *("cost", "price", "fee", "amount", "salary", "budget", "revenue", "income", "spending", "spent"),
     *("deposit", "funding", "donation", "rent"),
