@@ -23,8 +23,7 @@ _BETWEEN = 2
 _LIMITS = frozenset(["above", "after", "before", "below", "between", "least", "over", "than", "under", "until"])
 """Words that compare rows with a number, if there is one: "guided tours of more than 5 days"."""
 
-_NO_WORDS = "no not without never non t"  # "isn't" has the words "isn" and "t"
-_NEGATIONS = frozenset(_NO_WORDS.split())
+_NO_WORDS = frozenset(["no", "not", "without", "never", "non", "t"])  # "isn't" has the words "isn" and "t"
 _AFTER_NEGATIONS = frozenset(["a", "an", "any", "the", "yet", "been", "being", "be", "have", "has"])
 _VERBS = "is are was were does do did has have had can could will would"
 _FIRST_OF_YES_OR_NO = frozenset(_VERBS.split())
@@ -46,9 +45,9 @@ def asked_rows(question: str, table: Table) -> NamedRows:
     texts = [text for _, text in words]
     for flag in flags:
         if (places := _mention(flag.stems, texts)) is not None:
-            negated, before = _negated(texts, places)
-            rows &= flag.no if negated else flag.yes
-            said |= {*places, *before}
+            negations = _negations(texts, places)
+            rows &= flag.no if negations else flag.yes
+            said |= {*places, *negations}
     if not said or not rows:
         return named_rows(question, table)
     rest = _without([span for place, (span, _) in enumerate(words) if place in said], question)
@@ -74,9 +73,10 @@ def _flags(table: Table) -> tuple[_Flag, ...]:
     found = []
     for header, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
         texts = [cell.text.strip().lower() or None for cell in cells]
+        different = {*texts}
         stems = frozenset(stem(word) for word in format_names(header.text).split() if word not in FUNCTION_WORDS)
-        for yes, no in _MARKS:
-            if stems and {*texts} == {yes, no}:
+        for yes, no in _MARKS if stems else ():
+            if different == {yes, no}:
                 of_yes = frozenset(row for row, text in enumerate(texts) if text == yes)
                 found.append(_Flag(stems, of_yes, frozenset(range(len(texts))) - of_yes))
     return tuple(found)
@@ -92,14 +92,13 @@ def _mention(stems: frozenset[str], words: Sequence[str]) -> list[int] | None:
     return None
 
 
-def _negated(words: Sequence[str], places: Sequence[int]) -> tuple[bool, list[int]]:
-    """Return whether words say no, and the places of the words that do: between those of ``places`` or before them."""
-    inside = [place for place in range(places[0], places[-1]) if words[place] in _NEGATIONS]
+def _negations(words: Sequence[str], places: Sequence[int]) -> list[int]:
+    """Return the places of the words that say no between those of ``places`` or before them."""
+    inside = [place for place in range(places[0], places[-1]) if words[place] in _NO_WORDS]
     place = places[0] - 1
     while place >= 0 and words[place] in _AFTER_NEGATIONS:
         place -= 1
-    before = [place] if place >= 0 and words[place] in _NEGATIONS else []
-    return bool(inside or before), inside + before
+    return [*inside, place] if place >= 0 and words[place] in _NO_WORDS else inside
 
 
 def _without(spans: Sequence[tuple[int, int]], text: str) -> str:

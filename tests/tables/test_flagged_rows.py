@@ -9,15 +9,9 @@ from hypothesis import strategies as st
 from mate_cli.tables.answer_form import with_all_names
 from mate_cli.tables.flagged_rows import asked_rows
 from mate_cli.tables.named_rows import named_rows
-from mate_cli.tables.table import Cell, Table
+from tests.tables.test_queries import table_of
 
-
-def table(*rows: str) -> Table:
-    header, *body = (tuple(Cell(text) for text in line.split("|")) for line in rows)
-    return Table("rooms", header, tuple(body))
-
-
-ROOMS = table(
+ROOMS = table_of(
     "room|house|seats|Projector|Meals included|video|nation",
     "Alder|East|12|yes|TRUE||yes",
     "Birch|East|20|no|FALSE|x|no",
@@ -67,7 +61,7 @@ def test_answers_and_counts_are_of_these_rows_alone() -> None:
     st.text(alphabet="eno protjec?", max_size=20),
 )
 def test_other_columns_and_questions_change_nothing(cells: list[str], question: str) -> None:
-    rooms = table("room|projector", *(f"{number}|{cell}" for number, cell in enumerate(cells)))
+    rooms = table_of("room|projector", *(f"{number}|{cell}" for number, cell in enumerate(cells)))
     found, named = asked_rows(question, rooms), named_rows(question, rooms)
     assert found == named or (found.flagged and {*cells} == {"yes", "no"}) or (found.flagged and {*cells} == {"x", ""})
     assert {*found.rows} <= {*range(len(cells))}

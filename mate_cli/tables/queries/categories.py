@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mate_cli.tables.queries.computed import computed
+from mate_cli.tables.queries.computed import column_to_compute, computed
 from mate_cli.tables.queries.counts import counted
 from mate_cli.tables.queries.draw import MAX_LISTED, Draw, Question, UnclearError
 from mate_cli.tables.queries.grammar import SqlQuery
@@ -124,8 +124,7 @@ def _averaged(draw: Draw, kind: _Kind) -> Question:
 
 
 def _added(draw: Draw, kind: _Kind) -> Question:
-    others = [column for column in draw.sheet.columns if column is not draw.subject]
-    column = draw.choice([c for c in others if (c.adds_up and is_amount(c)) or adds_up_in_words(c)])
+    column = column_to_compute(draw, adds_up_in_words)
     rows, attribute = _narrowed(draw, kind, column)
     kinds = f"{kind.noun.many} {of_several(attribute)}".strip()
     choices = [f"what is the total {draw.name(column).one} of {kinds}"]

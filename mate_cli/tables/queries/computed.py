@@ -6,6 +6,7 @@ Models with TAPAS's four operators do not learn from differences (``task.qa.diff
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from mate_cli.tables.aggregation import DIFFERENCE
 from mate_cli.tables.queries.draw import ALL, Draw, Question, UnclearError, asking
@@ -65,8 +66,7 @@ def total(draw: Draw) -> Question:
     """Ask for the sum or the average of a column, over all rows, two of them, or those that meet a condition."""
     operator = draw.choice(("SUM", "SUM", "AVERAGE"))
     in_words = adds_up_in_words if operator == "SUM" else averages_in_words
-    columns = [c for c in draw.sheet.columns if c is not draw.subject]
-    column = draw.choice([c for c in columns if (c.adds_up and is_amount(c)) or in_words(c)])
+    column = column_to_compute(draw, in_words)
     counts, names = is_amount(column), draw.name(draw.subject).many
     name = draw.name(column).many if counts else draw.name(column).one
     rows: RowSet = ALL
@@ -129,6 +129,12 @@ def _difference_words(draw: Draw, column: TypedColumn, high: str, low: str) -> l
         f"what was the {name.one} difference between {pair}",
         *([f"how much {more(adjectives[0])} is {high} than {low}"] * 2 if adjectives else ()),
     ]
+
+
+def column_to_compute(draw: Draw, in_words: Callable[[TypedColumn], bool]) -> TypedColumn:
+    """Return a column besides the subject that counts things, or one that ``in_words`` finds."""
+    columns = [column for column in draw.sheet.columns if column is not draw.subject]
+    return draw.choice([c for c in columns if (c.adds_up and is_amount(c)) or in_words(c)])
 
 
 def computed(draw: Draw, kind: str, text: str, query: SqlQuery) -> Question:
