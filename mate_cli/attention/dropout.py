@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from mate_cli.attention.kernel import at_least_float, attend_block
+from mate_cli.attention.native.drop import can_drop, drop_by_words
 from mate_cli.attention.pattern import Kind, Pattern, split_groups
 from mate_cli.attention.recompute import recomputed
 
@@ -83,7 +84,8 @@ def token_words(seed: Tensor, layers: int, heads: int, place: Tensor) -> tuple[T
 def drop_features(states: Tensor, place: Tensor, rate: float) -> Tensor:
     """Draw a seed, set features of the tokens to 0 and divide the others by ``1 - rate``.
 
-    PyTorch's dropout draws one number after another on the CPU, on one core; this hash uses all cores.
+    PyTorch's dropout draws one number after another on the CPU, on one core; this hash uses all cores, and a compiled
+    kernel where that works.
 
     Args:
         states: float ``[tokens, features]``; place: int32 ``[tokens]``, see ``Layout.place``.
@@ -92,6 +94,9 @@ def drop_features(states: Tensor, place: Tensor, rate: float) -> Tensor:
     counter = torch.cat([place, torch.arange(features, dtype=torch.int32, device=place.device)])
     is_feature = (torch.arange(tokens + features, device=place.device) >= tokens).int()
     words, _ = threefry(_draw_seed(place.device), counter, is_feature)
+    if can_drop(states):
+        factor = torch.tensor(1 / (1 - rate), dtype=states.dtype).item()
+        return drop_by_words(states, words, threshold_of(rate), factor)
     kept = is_kept(words[:tokens, None], words[tokens:], threshold_of(rate))
     return states * kept.to(states.dtype).mul_(1 / (1 - rate))
 

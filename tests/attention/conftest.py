@@ -8,6 +8,7 @@ from mate_cli.attention.native.build import why_not
 
 def forget():
     build._library.cache_clear()
+    build.dropout_library.cache_clear()
     why_not.cache_clear()
     build._warned.clear()
 

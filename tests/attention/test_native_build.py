@@ -181,8 +181,9 @@ def test_importing_builds_nothing(compiler):
     assert compiler.runs == 1
 
 
-def test_the_source_is_data_of_the_package():
-    assert (Path(build.__file__).parent / "kernel.cpp").is_file()
+@pytest.mark.parametrize("name", ["kernel.cpp", "drop.cpp", "numbers.h"])
+def test_the_sources_are_data_of_the_package(name):
+    assert (Path(build.__file__).parent / name).is_file()
 
 
 @pytest.mark.slow

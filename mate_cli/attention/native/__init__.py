@@ -1,1 +1,1 @@
-"""Attention on the CPU by a C++ kernel that is compiled for this machine at its first use."""
+"""Attention and dropout on the CPU by C++ kernels that are compiled for this machine at their first use."""

@@ -1,4 +1,4 @@
-"""The library of the kernel: compiled once for this machine, kept in the cache folder, loaded with ``ctypes``."""
+"""The compiled kernels: built once for this machine, kept in the cache folder, loaded with ``ctypes``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mate_cli.system.ranks import is_first_rank
 STORAGE = {torch.float32: "float", torch.float64: "double", torch.bfloat16: "BFloat16"}
 """Dtypes of the tensors that a library can take, and their names in the kernel."""
 
-_SOURCE = Path(__file__).with_name("kernel.cpp")
+_ATTENTION, _DROPOUT, _HEADER = (Path(__file__).with_name(name) for name in ("kernel.cpp", "drop.cpp", "numbers.h"))
 _FILE, _HASH = "kernel.so", "hash"
 _WIDTH_MULTIPLE = 16  # the kernel's rows are whole vectors, whatever the processor
 _warned: list[str] = []  # problems of this process
@@ -94,24 +94,67 @@ def library(dtype: torch.dtype, head_dim: int) -> Library:
 
 @cache
 def _library(storage: str, width: int) -> Library:
-    compiler = find_compiler()
     macros = (f"-DSTORAGE={storage}", f"-DHEAD_DIM={width}")
-    # A cache folder may serve several machines, and -march=native means another thing on each.
-    machine = (processor_name(), *sorted(processor_flags()))
-    parts = (_SOURCE.read_text(encoding="utf-8"), *compiler.command, compiler.version, *machine, *macros)
-    name = f"{storage}-{width}-{sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
-    folder = cache_folder(PathsConfig()) / "native" / name
-    try:
-        functions, kept = _from_cache(folder, compiler, macros), folder
-    except OSError:  # the folder cannot be written, or what lies in it cannot be run
-        functions, kept = _built_aside(compiler, macros), None
+    functions, compiler, folder = _loaded(_Build(_ATTENTION, macros, find_compiler()), f"{storage}-{width}")
     for function, tensors in ((functions.mate_forward, 3), (functions.mate_backward, 7)):
         function.argtypes, function.restype = [ctypes.c_void_p] * (1 + tensors), None
     functions.mate_instructions.restype = ctypes.c_char_p
-    return Library(functions, width, functions.mate_instructions().decode(), compiler.version, kept)
+    return Library(functions, width, functions.mate_instructions().decode(), compiler, folder)
 
 
-def _from_cache(folder: Path, compiler: Compiler, macros: tuple[str, ...]) -> ctypes.CDLL:
+@cache
+def dropout_library() -> ctypes.CDLL | None:
+    """Return the functions of ``drop.cpp``, ``drop_float`` and so on by the names in ``STORAGE``; None if they do not
+    work here.
+    """
+    try:
+        functions, _, _ = _loaded(_Build(_DROPOUT, (), find_compiler()), "drop")
+    except KernelUnavailable:
+        return None
+    for storage in STORAGE.values():
+        function = getattr(functions, f"drop_{storage}")
+        words, sizes = [ctypes.c_void_p] * 3, [ctypes.c_int64] * 2
+        function.argtypes = [*words, *sizes, ctypes.c_int32, ctypes.c_double, ctypes.c_int32, ctypes.c_void_p]
+        function.restype = None
+    return functions
+
+
+class _Build(NamedTuple):
+    source: Path
+    macros: tuple[str, ...]
+    compiler: Compiler
+
+    def hash(self) -> str:
+        """Hash all that the library follows from."""
+        # A cache folder may serve several machines, and -march=native means another thing on each.
+        machine = (processor_name(), *sorted(processor_flags()))
+        texts = (file.read_text(encoding="utf-8") for file in (self.source, _HEADER))
+        parts = (*texts, *self.compiler.command, self.compiler.version, *machine, *self.macros)
+        return sha256(chr(0).join(parts).encode()).hexdigest()[:16]
+
+    @contextmanager
+    def built(self) -> Iterator[Path]:
+        """Build a library outside the cache: a compiler whose parent was killed goes on and writes its file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / _FILE
+            self.compiler.build(self.source, self.macros, path)
+            yield path
+
+
+def _loaded(build: _Build, name: str) -> tuple[ctypes.CDLL, str, Path | None]:
+    """Return the functions, the compiler's version, and the folder in the cache; None if the cache cannot keep it.
+
+    Raises:
+        KernelUnavailable: it cannot be built or loaded.
+    """
+    folder = cache_folder(PathsConfig()) / "native" / f"{name}-{build.hash()}"
+    try:
+        return _from_cache(folder, build), build.compiler.version, folder
+    except OSError:  # the folder cannot be written, or what lies in it cannot be run
+        return _built_aside(build), build.compiler.version, None
+
+
+def _from_cache(folder: Path, build: _Build) -> ctypes.CDLL:
     """Load a library from its folder in the cache; build it if it is not there or has been spoilt.
 
     Raises:
@@ -124,7 +167,7 @@ def _from_cache(folder: Path, compiler: Compiler, macros: tuple[str, ...]) -> ct
             if not _is_whole(folder):  # no other process has built it while this one waited
                 shutil.rmtree(folder, ignore_errors=True)  # what a killed process or a bad disk left
                 folder.mkdir(exist_ok=True)
-                with _built(compiler, macros) as built, replacing(path) as temporary:
+                with build.built() as built, replacing(path) as temporary:
                     shutil.copyfile(built, temporary)
                 write_text(folder / _HASH, _hash(path))
     return ctypes.CDLL(str(path))
@@ -142,19 +185,10 @@ def _hash(file: Path) -> str:
     return sha256(file.read_bytes()).hexdigest()
 
 
-@contextmanager
-def _built(compiler: Compiler, macros: tuple[str, ...]) -> Iterator[Path]:
-    """Build a library outside the cache: a compiler whose parent was killed goes on and writes its file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / _FILE
-        compiler.build(_SOURCE, macros, path)
-        yield path
-
-
-def _built_aside(compiler: Compiler, macros: tuple[str, ...]) -> ctypes.CDLL:
+def _built_aside(build: _Build) -> ctypes.CDLL:
     """Build and load a library for this process alone; its file is removed at once."""
     try:
-        with _built(compiler, macros) as path:
+        with build.built() as path:
             return ctypes.CDLL(str(path))
     except OSError as error:
         raise KernelUnavailable(f"the compiled attention kernel cannot be loaded ({error})") from error

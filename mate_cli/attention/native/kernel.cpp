@@ -19,7 +19,7 @@
 // - Dropout keeps no mask: whether a pair is dropped follows from a word of its query and one of its key (dropout.py).
 //
 // Built by build.py with -DSTORAGE=float, double or BFloat16 and -DHEAD_DIM=N. Uses the vector extensions of GCC and
-// Clang instead of one processor's intrinsics; needs no header but the standard library's.
+// Clang instead of one processor's intrinsics; needs no header but numbers.h and the standard library's.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -28,6 +28,8 @@
 #include <thread>
 #include <type_traits>
 #include <vector>
+
+#include "numbers.h"
 
 // ---- What Python hands over: the same fields, in the same order, as in plan.py and attend.py ----------------------
 
@@ -72,10 +74,6 @@ struct Batch {
 namespace {
 
 // ---- Numbers and vectors --------------------------------------------------------------------------------------------
-
-struct BFloat16 {
-  uint16_t bits;
-};
 
 using Stored = STORAGE;                                                            // in the tensors of PyTorch
 using Number = std::conditional_t<std::is_same_v<Stored, double>, double, float>;  // in computations
@@ -148,27 +146,6 @@ inline V exp2_of(V x) {
     std::memcpy(&x, &exponent, sizeof x);
     return power * x;
   }
-}
-
-template <class T>
-inline Number widened(T x) {
-  return x;
-}
-inline Number widened(BFloat16 x) {
-  const uint32_t bits = uint32_t(x.bits) << 16;
-  float wide;
-  std::memcpy(&wide, &bits, sizeof wide);
-  return wide;
-}
-
-template <class T>
-inline void narrow(Number x, T& to) {
-  to = x;
-}
-inline void narrow(float x, BFloat16& to) {  // round to nearest, ties to even
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  to.bits = x != x ? 0x7fc0 : uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 // One head's columns of a matrix with a row for each token.
