@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mate_cli.tables.aggregation import COUNT, NONE, SUM
+from mate_cli.tables.aggregation import COUNT, NONE, SUM, Operator, operator_named
 from mate_cli.tables.answer_form import (
     amounts_beside,
     amounts_of_named,
@@ -15,29 +15,31 @@ from mate_cli.tables.answer_form import (
     each_once,
     with_all_names,
 )
+from mate_cli.tables.longest_standing import longest_standing
 from mate_cli.tables.most_frequent import most_frequent
-from mate_cli.tables.table import Table
+from mate_cli.tables.prices import asked_amounts
+from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tasks.table_qa import TableAnswer
 
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
-    """Return a prediction with the rows that have all names of the question, with their amounts, with those beside
-    the texts that it adds up, with the sum or the count as its operator, with each of equal cells once, with its
-    surest cell alone, or with a cell of the largest group of rows, each where the words of the question ask for that.
-    A prediction without cells stays as it is.
+    """Return a prediction with the rows that have all names of the question, with their prices or amounts, with those
+    beside the texts that it adds up, with the sum or the count as its operator, with each of equal cells once, with its
+    surest cell alone, or with a cell of the largest group of rows or of the row that began first, each where the words
+    of the question ask for that. A prediction without cells stays as it is.
     """
-    if prediction.cells and (group := most_frequent(question, table)) is not None:
+    if (cell := _sought(question, table, prediction)) is not None:
         surest = (max(prediction.probabilities),)
-        return replace(prediction, cells=(group,), probabilities=surest, aggregation=NONE.name)
+        return replace(prediction, cells=(cell,), probabilities=surest, aggregation=NONE.name)
     named = with_all_names(question, table, prediction.cells, prediction.aggregation)
     prediction = _of_cells(prediction, named)
     cells, sure = prediction.cells, prediction.probabilities
+    if (paid := asked_amounts(question, table, cells)) is not None:
+        return _computing(prediction, paid.cells, paid.operator)
     if amounts := amounts_of_named(question, table, cells, prediction.aggregation):
-        least = (min(sure),) * len(amounts)
-        operator = SUM if len(amounts) > 1 else NONE
-        return replace(prediction, cells=tuple(amounts), probabilities=least, aggregation=operator.name)
+        return _computing(prediction, amounts, SUM if len(amounts) > 1 else NONE)
     if beside := amounts_beside(question, table, cells, prediction.aggregation):
-        return replace(prediction, cells=tuple(beside), probabilities=(min(sure),) * len(beside))
+        return _computing(prediction, beside, operator_named(prediction.aggregation))
     if asks_for_sum(question, table, cells, prediction.aggregation):
         return replace(prediction, aggregation=SUM.name)
     if asks_for_count(question, table, cells, prediction.aggregation):
@@ -47,6 +49,20 @@ def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswe
     if prediction.aggregation != NONE.name or len(cells) < 2 or not asks_for_one(question, table, cells):
         return prediction
     return _of_cells(prediction, [max(range(len(cells)), key=sure.__getitem__)])
+
+
+def _sought(question: str, table: Table, prediction: TableAnswer) -> Coordinate | None:
+    """Return the cell that answers a question which models, pointing to cells one by one, hardly ever answer."""
+    if not prediction.cells:
+        return None
+    row, columns = longest_standing(question, table), {column for _, column in prediction.cells}
+    return most_frequent(question, table) if row is None or len(columns) > 1 else (row, columns.pop())
+
+
+def _computing(prediction: TableAnswer, cells: Sequence[Coordinate], operator: Operator) -> TableAnswer:
+    """Return a prediction of other cells, as sure as the least sure of those that the model chose."""
+    least = (min(prediction.probabilities),) * len(cells)
+    return replace(prediction, cells=tuple(cells), probabilities=least, aggregation=operator.name)
 
 
 def _of_cells(prediction: TableAnswer, places: Sequence[int]) -> TableAnswer:

@@ -108,7 +108,7 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
         return False
     header = table.header[column].text
     asks = _counts(text, header) or _measures(text, header) or (lists and _totals(text, header))
-    return asks and _has_amounts(table, column)
+    return asks and has_amounts(table, column)
 
 
 def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
@@ -122,7 +122,7 @@ def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], a
     kinds = [{*words_of(cell.text)} for cell in table.header]
     able = [column for column, kind in enumerate(kinds) if kind and kind - _QUANTITIES <= said]
     named = [column for column in able if kinds[column] - _QUANTITIES] or able
-    return [(row, named[0]) for row in rows] if len(named) == 1 and _has_amounts(table, named[0]) else []
+    return [(row, named[0]) for row in rows] if len(named) == 1 and has_amounts(table, named[0]) else []
 
 
 def amounts_beside(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
@@ -136,7 +136,7 @@ def amounts_beside(question: str, table: Table, cells: Sequence[Coordinate], agg
     texts = (table.rows[row][column].text for row, _ in cells)
     if any(map(_may_be_quantity, texts)) or any(typed.kind is not ColumnType.TEXT for typed in _typed(table, column)):
         return []
-    able = [place for place in range(table.num_columns) if place != column and _has_amounts(table, place)]
+    able = [place for place in range(table.num_columns) if place != column and has_amounts(table, place)]
     said = {*words(question)}
     named = [place for place in able if said & {*words(table.header[place].text)}] or able
     return [(row, named[0]) for row in dict.fromkeys(row for row, _ in cells)] if len(named) == 1 else []
@@ -257,7 +257,7 @@ def _plurals(header: str) -> list[str]:
     return [" ".join(parts[start : end + 1]) for end in ends for start in range(end + 1)]
 
 
-def _has_amounts(table: Table, column: int) -> bool:
+def has_amounts(table: Table, column: int) -> bool:
     """Return whether a column has numbers that are neither years nor names of rows."""
     return any(typed.kind is ColumnType.NUMBER and not is_label(typed) for typed in _typed(table, column))
 
