@@ -16,7 +16,7 @@ from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.text import normalize_for_match
 
 _HEADERS = {
-    "cost": frozenset(["charge", "cost", "costs", "fare", "fee", "fees", "price", "prices", "rent"]),
+    "cost": frozenset(["charge", "cost", "costs", "fare", "fee", "fees", "price", "prices", "rate", "rates", "rent"]),
     "earn": frozenset(["earnings", "income", "pay", "salary", "wage", "wages"]),
 }
 _ASKS = re.compile(r"(?:what|how much) (?:do|does|did|will|would) .*\b(cost|earn)\b(?! (?:less|more|than)\b)")
