@@ -24,14 +24,14 @@ _AVERAGE = re.compile(r"\b(?:average|mean)\b")
 _TOTAL = re.compile(r"\b(?:altogether|combined|together|in (?:all|total|sum))\b")
 
 
-class Amounts(NamedTuple):
+class AskedAmounts(NamedTuple):
     """Cells of a column of amounts, and the operator to apply to them."""
 
     cells: list[Coordinate]
     operator: Operator
 
 
-def asked_amounts(question: str, table: Table, cells: Sequence[Coordinate]) -> Amounts | None:
+def asked_amounts(question: str, table: Table, cells: Sequence[Coordinate]) -> AskedAmounts | None:
     """Return the amounts in the rows of the chosen cells, if the question begins like "what do they cost" or "how much
     does she earn" and one column has prices, or pay; None otherwise. They are averaged or added up where it says so.
     """
@@ -45,4 +45,4 @@ def asked_amounts(question: str, table: Table, cells: Sequence[Coordinate]) -> A
         return None
     operator = AVERAGE if _AVERAGE.search(text) else SUM if _TOTAL.search(text) else NONE
     rows = dict.fromkeys(row for row, _ in cells)
-    return Amounts([(row, named[0]) for row in rows], operator if len(rows) > 1 else NONE)
+    return AskedAmounts([(row, named[0]) for row in rows], operator if len(rows) > 1 else NONE)
