@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from mate_cli.encoding.features import TooLarge
 from mate_cli.inference.reading import Advance, Assembled, Encode, Reading, Rows, encoded, may_fit
 from mate_cli.tables.aggregation import COUNT
-from mate_cli.tables.flagged_rows import asked_rows
+from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Coordinate, Example
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mate_cli.tables.aggregation import COUNT, NONE, SUM, Operator, operator_named
+from mate_cli.tables.aggregation import AVERAGE, COUNT, NONE, SUM, Operator, operator_named
 from mate_cli.tables.answer_form import (
     amounts_beside,
     amounts_of_named,
@@ -19,6 +19,7 @@ from mate_cli.tables.longest_standing import longest_standing
 from mate_cli.tables.most_frequent import most_frequent
 from mate_cli.tables.prices import asked_amounts
 from mate_cli.tables.table import Coordinate, Table
+from mate_cli.tables.whole_lists import whole_list
 from mate_cli.tasks.table_qa import TableAnswer
 
 
@@ -33,13 +34,15 @@ def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswe
         return replace(prediction, cells=(cell,), probabilities=surest, aggregation=NONE.name)
     named = with_all_names(question, table, prediction.cells, prediction.aggregation)
     prediction = _of_cells(prediction, named)
+    if len(whole := whole_list(question, table, prediction.cells, prediction.aggregation)) > len(prediction.cells):
+        prediction = _computing(prediction, whole, operator_named(prediction.aggregation))
     cells, sure = prediction.cells, prediction.probabilities
     if (paid := asked_amounts(question, table, cells)) is not None:
         return _computing(prediction, paid.cells, paid.operator)
     if amounts := amounts_of_named(question, table, cells, prediction.aggregation):
         return _computing(prediction, amounts, SUM if len(amounts) > 1 else NONE)
     if beside := amounts_beside(question, table, cells, prediction.aggregation):
-        return _computing(prediction, beside, operator_named(prediction.aggregation))
+        return _computing(prediction, beside, AVERAGE if prediction.aggregation == AVERAGE.name else SUM)
     if asks_for_sum(question, table, cells, prediction.aggregation):
         return replace(prediction, aggregation=SUM.name)
     if asks_for_count(question, table, cells, prediction.aggregation):

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from mate_cli.tables.aggregation import AVERAGE, COUNT, NONE, SUM
+from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.columns import column_values
-from mate_cli.tables.flagged_rows import asked_rows
 from mate_cli.tables.number_words import CARDINALS
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, plural, words_of
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
@@ -51,6 +51,7 @@ _LIMIT = re.compile(
     r"(?:(?:is|are|was|were) )?(?:above|over|under|below|between|at (?:least|most)|\w+er than|more|less)\b"
 )
 _COMPUTED = re.compile(r"\b(?:total|sum|average|mean|combined|together|altogether|how (?:much|many))\b")
+_TOTAL_OF = re.compile(r"^(?!.*\b(?:many|number)\b).*\btotal of\b")
 _COMPARES = re.compile(r"\b(?:more|less|fewer|than|difference)\b")
 
 _MOST = r"(?:most|least|fewest|highest|lowest|first|last|best|worst|only|\w{2,}est)"
@@ -126,12 +127,14 @@ def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], a
 
 
 def amounts_beside(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
-    """Return the amounts in the rows of texts that a model adds up or averages: for "the average donation to the
-    shelter" those beside the donors. None if no column, or more than one, may have them: of several columns of amounts
-    the one whose header has a word of the question; or if no word asks for something computed.
+    """Return the amounts in the rows of texts that a model adds up or averages, or counts for "the total of": for "the
+    average donation to the shelter" those beside the donors. None if no column, or more than one, may have them: of
+    several columns of amounts the one whose header has a word of the question; or if no word asks for something
+    computed.
     """
-    column = _only_column(cells)
-    if aggregation not in (SUM.name, AVERAGE.name) or column is None or not _COMPUTED.search(question.lower()):
+    column, text = _only_column(cells), question.lower()
+    computes = aggregation in (SUM.name, AVERAGE.name) and _COMPUTED.search(text)
+    if column is None or not (computes or (aggregation == COUNT.name and _TOTAL_OF.search(text))):
         return []
     texts = (table.rows[row][column].text for row, _ in cells)
     if any(map(_may_be_quantity, texts)) or any(typed.kind is not ColumnType.TEXT for typed in _typed(table, column)):
@@ -173,14 +176,18 @@ def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bo
     columns that it names has the same number or date in all of them.
     """
     text = normalize_for_match(question)
-    kind = _KIND.search(text)
-    is_plural_too = kind is not None and any(map(is_plural, kind[1].split()))
-    if not _THE_MOST.search(text) or _SEVERAL.search(text) or is_plural_too:
+    if not _THE_MOST.search(text) or _SEVERAL.search(text) or any(map(is_plural, asked_kind(text))):
         return False
     ranks, said = column_values(table).rank, {*words(text)}
     named = [place for place, header in enumerate(table.header) if said & {*words(header.text)}]
     differ = [place for place in named if ranks[:, place].max() > 1]
     return not any(ranks[cells[0][0], place] and len({ranks[row, place] for row, _ in cells}) == 1 for place in differ)
+
+
+def asked_kind(text: str) -> list[str]:
+    """Return the words behind "which" or "what" that say what is asked for: ["tools"]; empty without one of these."""
+    kind = _KIND.search(text)
+    return [] if kind is None else kind[1].split()
 
 
 def _behind_headers(question: str, table: Table, rows: Iterable[int]) -> dict[int, int]:

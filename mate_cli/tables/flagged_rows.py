@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from mate_cli.tables.named_rows import TO_OTHER_ROWS, NamedRows, named_rows
+from mate_cli.tables.named_rows import Sign
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import FUNCTION_WORDS
 from mate_cli.tables.text import format_names, stem
@@ -20,44 +19,29 @@ _MARKS = (*FLAGS, ("✓", "✗"), ("✓", None), ("✔", "✘"), ("✔", None))
 _BETWEEN = 2
 """Other words between those of a header: "meals are included" is about "Meals included"."""
 
-_LIMITS = frozenset(["above", "after", "before", "below", "between", "least", "over", "than", "under", "until"])
-"""Words that compare rows with a number, if there is one: "guided tours of more than 5 days"."""
-
 _NO_WORDS = frozenset(["no", "not", "without", "never", "non", "t"])  # "isn't" has the words "isn" and "t"
 _AFTER_NEGATIONS = frozenset(["a", "an", "any", "the", "yet", "been", "being", "be", "have", "has"])
 _VERBS = "is are was were does do did has have had can could will would"
 _FIRST_OF_YES_OR_NO = frozenset(_VERBS.split())
-_WORD = re.compile(r"[^\W_]+")
-_DIGIT = re.compile(r"\d")
 
 
-def asked_rows(question: str, table: Table) -> NamedRows:
-    """Return ``named_rows``, and of them, or of all, those of which a column of yes and no says what a question does.
+def flagged_rows(words: Sequence[str], table: Table) -> list[Sign]:
+    """Return the rows of which a column of yes and no says what a question does, for each such column.
 
     A question says so with the words of the header, in any order and form: "guided tours", "with no meals included".
     One that is to be answered by yes or no ("is it guided?") tells no rows apart.
+
+    Args:
+        words: of the question, as ``format_names`` gives them.
     """
-    flags = _flags(table)
-    words = [(match.span(), format_names(match.group())) for match in _WORD.finditer(question)]
-    if not flags or not words or words[0][1] in _FIRST_OF_YES_OR_NO:
-        return named_rows(question, table)
-    rows, said = frozenset(range(table.num_rows)), set[int]()
-    texts = [text for _, text in words]
-    for flag in flags:
-        if (places := _mention(flag.stems, texts)) is not None:
-            negations = _negations(texts, places)
-            rows &= flag.no if negations else flag.yes
-            said |= {*places, *negations}
-    if not said or not rows:
-        return named_rows(question, table)
-    rest = _without([span for place, (span, _) in enumerate(words) if place in said], question)
-    named = named_rows(rest, table)
-    if not named.suffice:
-        others = frozenset(format_names(rest).split())
-        compares = others & (TO_OTHER_ROWS - _LIMITS if _DIGIT.search(rest) else TO_OTHER_ROWS)
-        return NamedRows(tuple(sorted(rows)), not compares, most=1, others=others, flagged=True)
-    both = tuple(row for row in named.rows if row in rows)
-    return named._replace(rows=both, most=named.most + 1, flagged=True) if both else named_rows(question, table)
+    if not words or words[0] in _FIRST_OF_YES_OR_NO:
+        return []
+    signs = []
+    for flag in _flags(table):
+        if (places := _mention(flag.stems, words)) is not None:
+            negations = _negations(words, places)
+            signs.append(Sign(flag.no if negations else flag.yes, frozenset([*places, *negations])))
+    return signs
 
 
 class _Flag(NamedTuple):
@@ -99,9 +83,3 @@ def _negations(words: Sequence[str], places: Sequence[int]) -> list[int]:
     while place >= 0 and words[place] in _AFTER_NEGATIONS:
         place -= 1
     return [*inside, place] if place >= 0 and words[place] in _NO_WORDS else inside
-
-
-def _without(spans: Sequence[tuple[int, int]], text: str) -> str:
-    for start, end in reversed(spans):
-        text = text[:start] + text[end:]
-    return text

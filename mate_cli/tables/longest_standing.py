@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
+from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.columns import column_values
-from mate_cli.tables.flagged_rows import asked_rows
 from mate_cli.tables.queries.headers import words_of
 from mate_cli.tables.table import Table
 from mate_cli.tables.text import normalize_for_match

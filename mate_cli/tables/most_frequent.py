@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from mate_cli.tables.flagged_rows import asked_rows
+from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.queries.headers import is_plural, plural, singular, words_of
 from mate_cli.tables.queries.sheet import is_blank
 from mate_cli.tables.table import Cell, Coordinate, Table

@@ -46,6 +46,13 @@ TO_OTHER_ROWS = frozenset(_OTHER_ROWS.split())
 """Words that compare a named row with the rest, look past it, or leave it out: then all rows matter."""
 
 
+class Sign(NamedTuple):
+    """The rows that some words of a question tell apart, and the places of these words in it."""
+
+    rows: frozenset[int]
+    places: frozenset[int]
+
+
 class NamedRows(NamedTuple):
     """
     Attributes:
@@ -55,7 +62,7 @@ class NamedRows(NamedTuple):
         of_names: the rows of each name by itself.
         most: how many of the names each of ``rows`` has.
         others: the words of the question that are part of no name.
-        flagged: whether columns of yes and no told the rows apart too (``flagged_rows``).
+        flagged: whether a ``Sign`` told the rows apart too; dated: whether it was a time.
     """
 
     rows: tuple[int, ...] = ()
@@ -65,6 +72,7 @@ class NamedRows(NamedTuple):
     most: int = 0
     others: frozenset[str] = frozenset()
     flagged: bool = False
+    dated: bool = False
 
 
 def named_rows(question: str, table: Table) -> NamedRows:

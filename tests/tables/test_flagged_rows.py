@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.tables.answer_form import with_all_names
-from mate_cli.tables.flagged_rows import asked_rows
+from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.named_rows import named_rows
 from tests.tables.test_queries import table_of
 

@@ -1,0 +1,51 @@
+"""The rows that a question is about: by names, by columns of yes and no, and by a month or a year."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from mate_cli.tables.dated_rows import dated_rows
+from mate_cli.tables.flagged_rows import flagged_rows
+from mate_cli.tables.named_rows import TO_OTHER_ROWS, NamedRows, named_rows
+from mate_cli.tables.table import Table
+from mate_cli.tables.text import format_names
+
+_LIMITS = frozenset(["above", "after", "before", "below", "between", "least", "over", "than", "under", "until"])
+"""Words that compare rows with a number, if there is one: "guided tours of more than 5 days"."""
+
+_WORD = re.compile(r"[^\W_]+")
+_DIGIT = re.compile(r"\d")
+
+
+def asked_rows(question: str, table: Table) -> NamedRows:
+    """Return ``named_rows``, and of them, or of all, those that ``flagged_rows`` and ``dated_rows`` tell apart."""
+    matches = [*_WORD.finditer(question)]
+    words = [format_names(match.group()) for match in matches]
+    dated = dated_rows(words, table)
+    signs = [*flagged_rows(words, table), *dated]
+    rows = frozenset(range(table.num_rows)).intersection(*(sign.rows for sign in signs))
+    if not signs or not rows:
+        return named_rows(question, table)
+    said = frozenset().union(*(sign.places for sign in signs))
+    rest = _without([matches[place].span() for place in sorted(said)], question)
+    named = named_rows(rest, table)
+    if not named.suffice:
+        return _told_apart(rows, rest)._replace(dated=bool(dated))
+    both = tuple(row for row in named.rows if row in rows)
+    if not both:
+        return named_rows(question, table)
+    return named._replace(rows=both, most=named.most + 1, flagged=True, dated=bool(dated))
+
+
+def _told_apart(rows: Collection[int], rest: str) -> NamedRows:
+    """Return rows without a name, and whether they suffice for the rest of the question."""
+    others = frozenset(format_names(rest).split())
+    compares = others & (TO_OTHER_ROWS - _LIMITS if _DIGIT.search(rest) else TO_OTHER_ROWS)
+    return NamedRows(tuple(sorted(rows)), not compares, most=1, others=others, flagged=True)
+
+
+def _without(spans: Sequence[tuple[int, int]], text: str) -> str:
+    for start, end in reversed(spans):
+        text = text[:start] + text[end:]
+    return text

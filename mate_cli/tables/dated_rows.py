@@ -1,0 +1,100 @@
+"""The rows of the time that a question says: "how many invoices were sent in March?", "who joined after 2022?"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mate_cli.tables.columns import column_values
+from mate_cli.tables.named_rows import Sign
+from mate_cli.tables.number_words import MONTH_NUMBERS, MONTHS
+from mate_cli.tables.table import Table
+from mate_cli.tables.table_index import FUNCTION_WORDS
+from mate_cli.tables.text import format_names, stem
+
+_YEAR = r"(?:19|20)\d\d"
+_TIME = rf"(?:{_YEAR} \d\d \d\d|(?:(?:{'|'.join(MONTHS)}) )?{_YEAR}|{'|'.join(MONTHS)})"
+_SAID = re.compile(
+    rf"\b(?:from (?P<since>{_TIME}) (?:through|till|to|until) (?P<until>{_TIME})"
+    rf"|between (?P<low>{_TIME}) and (?P<high>{_TIME})"
+    rf"|(?<!no )(?P<how>after|before|during|for|from|in|later than|of|since) (?P<time>{_TIME}))\b"
+)
+_EACH_TIME = re.compile(rf"\b{_TIME}\b")
+_CALLED = frozenset(["date", "day"])
+
+_Time = dict[int, int]
+"""A time by its fields: the year is 0, the month 1, the day 2."""
+
+
+def dated_rows(words: Sequence[str], table: Table) -> list[Sign]:
+    """Return the rows of the one year, month ("in March 2025") or day that a question says, or of those before, after
+    or between two.
+
+    They are those of the column of dates whose header it says ("due in March"), else of the only such column, or of the
+    only one called a date. None if a cell is that year or month, for then it is a name.
+
+    Args:
+        words: of the question, as ``format_names`` gives them.
+    """
+    text = " ".join(words)
+    said = _SAID.search(text)
+    if said is None or len(_EACH_TIME.findall(text)) != len(_EACH_TIME.findall(said.group())):
+        return []
+    texts = [said[name] for name in ("since", "until", "low", "high", "time") if said[name]]
+    times = [_read(one) for one in texts]
+    fields = sorted(times[0])
+    column = _column(words, table, fields)
+    is_equal = said["how"] not in (None, "after", "before", "later than", "since")
+    if column is None or sorted(times[-1]) != fields or (is_equal and _is_cell(texts[0], table)):
+        return []
+    if said["how"] and not is_equal and 0 not in fields:  # months follow one another in a year alone
+        return []
+    fits = _fits(column_values(table).dates[:, column], times, said["how"])
+    first = len(text[: said.start()].split())
+    places = frozenset(range(first, first + len(said.group().split())))
+    return [Sign(frozenset(np.flatnonzero(fits).tolist()), places)] if fits.any() else []
+
+
+def _read(text: str) -> _Time:
+    """Read a month, a year, both, or a day as 2025 03 14."""
+    *before, last = text.split()
+    if len(before) == 2:
+        return {0: int(before[0]), 1: int(before[1]), 2: int(last)}
+    if last in MONTH_NUMBERS:
+        return {1: MONTH_NUMBERS[last]}
+    return {0: int(last)} | ({1: MONTH_NUMBERS[before[0]]} if before else {})
+
+
+def _fits(dates: NDArray[np.int64], times: Sequence[_Time], how: str | None) -> NDArray[np.bool_]:
+    """Say which dates, ``[rows, 3]``, are in, before, after or between times, all by the fields of the times."""
+    weights = np.array([10_000, 100, 1])[sorted(times[0])]
+    keys = dates[:, sorted(times[0])] @ weights
+    low, high = (int(np.array([time[field] for field in sorted(time)]) @ weights) for time in (times[0], times[-1]))
+    if how == "before":
+        return keys < low
+    if how in ("after", "later than"):
+        return keys > low
+    return keys >= low if how == "since" else (keys >= low) & (keys <= high)
+
+
+def _column(words: Sequence[str], table: Table, fields: Sequence[int]) -> int | None:
+    """Return the column of dates with these fields that a question is about; None if it may be several, or none."""
+    values = column_values(table)
+    has_fields = values.common[:, fields].all(1) & values.dates[:, :, fields].any((0, 2))
+    headers = {place: _stems(format_names(table.header[place].text).split()) for place in np.flatnonzero(has_fields)}
+    asked = _stems(words)
+    said = [place for place, header in headers.items() if header & asked]
+    called = [place for place, header in headers.items() if header & _CALLED]
+    return next((int(places[0]) for places in (said, [*headers], called) if len(places) == 1), None)
+
+
+def _stems(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words if word not in FUNCTION_WORDS)
+
+
+def _is_cell(text: str, table: Table) -> bool:
+    texts = {text, *text.split()}
+    return any(format_names(cell.text) in texts for row in table.rows for cell in row)
