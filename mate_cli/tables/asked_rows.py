@@ -21,7 +21,7 @@ _DIGIT = re.compile(r"\d")
 def asked_rows(question: str, table: Table) -> NamedRows:
     """Return ``named_rows``, and of them, or of all, those that ``flagged_rows`` and ``dated_rows`` tell apart."""
     matches = [*_WORD.finditer(question)]
-    words = [format_names(match.group()) for match in matches]
+    words = [_one_word(match.group()) for match in matches]
     dated = dated_rows(words, table)
     signs = [*flagged_rows(words, table), *dated]
     rows = frozenset(range(table.num_rows)).intersection(*(sign.rows for sign in signs))
@@ -36,6 +36,11 @@ def asked_rows(question: str, table: Table) -> NamedRows:
     if not both:
         return named_rows(question, table)
     return named._replace(rows=both, most=named.most + 1, flagged=True, dated=bool(dated))
+
+
+def _one_word(text: str) -> str:
+    """Return a word as ``format_names`` does, in one piece: of "½" it makes two, of "¹" perhaps none."""
+    return format_names(text).replace(" ", "") or "_"
 
 
 def _told_apart(rows: Collection[int], rest: str) -> NamedRows:

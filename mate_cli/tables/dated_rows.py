@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ _SAID = re.compile(
     rf"|(?<!no )(?P<how>after|before|during|for|from|in|later than|of|since) (?P<time>{_TIME}))\b"
 )
 _EACH_TIME = re.compile(rf"\b{_TIME}\b")
+_WITHIN = frozenset(["during", "for", "from", "in", "of"])
 _CALLED = frozenset(["date", "day"])
 
 _Time = dict[int, int]
@@ -37,7 +39,7 @@ def dated_rows(words: Sequence[str], table: Table) -> list[Sign]:
     only one called a date. None if a cell is that year or month, for then it is a name.
 
     Args:
-        words: of the question, as ``format_names`` gives them.
+        words: of the question, as ``format_names`` gives them, each in one piece.
     """
     text = " ".join(words)
     said = _SAID.search(text)
@@ -47,10 +49,10 @@ def dated_rows(words: Sequence[str], table: Table) -> list[Sign]:
     times = [_read(one) for one in texts]
     fields = sorted(times[0])
     column = _column(words, table, fields)
-    is_equal = said["how"] not in (None, "after", "before", "later than", "since")
-    if column is None or sorted(times[-1]) != fields or (is_equal and _is_cell(texts[0], table)):
+    is_within = said["how"] in _WITHIN
+    if column is None or sorted(times[-1]) != fields or (is_within and {texts[0], *texts[0].split()} & _texts(table)):
         return []
-    if said["how"] and not is_equal and 0 not in fields:  # months follow one another in a year alone
+    if said["how"] and not is_within and 0 not in fields:  # months follow one another in a year alone
         return []
     fits = _fits(column_values(table).dates[:, column], times, said["how"])
     first = len(text[: said.start()].split())
@@ -95,6 +97,6 @@ def _stems(words: Sequence[str]) -> frozenset[str]:
     return frozenset(stem(word) for word in words if word not in FUNCTION_WORDS)
 
 
-def _is_cell(text: str, table: Table) -> bool:
-    texts = {text, *text.split()}
-    return any(format_names(cell.text) in texts for row in table.rows for cell in row)
+@lru_cache(maxsize=8)
+def _texts(table: Table) -> frozenset[str]:
+    return frozenset(format_names(cell.text) for row in table.rows for cell in row)

@@ -76,6 +76,14 @@ def test_months_are_compared_as_numbers(months: list[int], first: int, second: i
     assert [sorted(sign.rows) for sign in signs] == ([expected] if expected else [])
 
 
+@pytest.mark.parametrize("odd", ["½", "¹", "ß", "½ ½ ½", "_", "µ²"])
+def test_words_in_odd_letters_shift_no_place(odd: str) -> None:
+    for question in (f"{odd} bills were written in March", f"bills written in March {odd}"):
+        asked = asked_rows(question, BILLS)
+        assert (asked.rows, asked.dated) == ((2, 3), True)
+        assert not asked.others & {"in", "march"}
+
+
 def test_counts_are_of_these_rows_alone() -> None:
     every = [(row, 0) for row in range(5)]
     assert with_all_names("How many bills were written in March?", BILLS, every, "COUNT") == [2, 3]
