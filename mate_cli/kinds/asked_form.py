@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mate_cli.tables.aggregation import AVERAGE, COUNT, NONE, SUM, Operator, operator_named
+from mate_cli.tables.aggregation import AVERAGE, COUNT, NONE, SUM
 from mate_cli.tables.answer_form import (
     amounts_beside,
     amounts_of_named,
@@ -35,14 +35,15 @@ def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswe
     named = with_all_names(question, table, prediction.cells, prediction.aggregation)
     prediction = _of_cells(prediction, named)
     if len(whole := whole_list(question, table, prediction.cells, prediction.aggregation)) > len(prediction.cells):
-        prediction = _computing(prediction, whole, operator_named(prediction.aggregation))
+        prediction = _computing(prediction, whole, prediction.aggregation)
     cells, sure = prediction.cells, prediction.probabilities
     if (paid := asked_amounts(question, table, cells)) is not None:
-        return _computing(prediction, paid.cells, paid.operator)
+        return _computing(prediction, paid.cells, paid.operator.name)
     if amounts := amounts_of_named(question, table, cells, prediction.aggregation):
-        return _computing(prediction, amounts, SUM if len(amounts) > 1 else NONE)
+        return _computing(prediction, amounts, (SUM if len(amounts) > 1 else NONE).name)
     if beside := amounts_beside(question, table, cells, prediction.aggregation):
-        return _computing(prediction, beside, AVERAGE if prediction.aggregation == AVERAGE.name else SUM)
+        averages = prediction.aggregation == AVERAGE.name
+        return _computing(prediction, beside, (AVERAGE if averages else SUM).name)
     if asks_for_sum(question, table, cells, prediction.aggregation):
         return replace(prediction, aggregation=SUM.name)
     if asks_for_count(question, table, cells, prediction.aggregation):
@@ -62,10 +63,10 @@ def _sought(question: str, table: Table, prediction: TableAnswer) -> Coordinate 
     return most_frequent(question, table) if row is None or len(columns) > 1 else (row, columns.pop())
 
 
-def _computing(prediction: TableAnswer, cells: Sequence[Coordinate], operator: Operator) -> TableAnswer:
+def _computing(prediction: TableAnswer, cells: Sequence[Coordinate], aggregation: str) -> TableAnswer:
     """Return a prediction of other cells, as sure as the least sure of those that the model chose."""
     least = (min(prediction.probabilities),) * len(cells)
-    return replace(prediction, cells=tuple(cells), probabilities=least, aggregation=operator.name)
+    return replace(prediction, cells=tuple(cells), probabilities=least, aggregation=aggregation)
 
 
 def _of_cells(prediction: TableAnswer, places: Sequence[int]) -> TableAnswer:

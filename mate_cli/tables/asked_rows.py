@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from mate_cli.tables.dated_rows import dated_rows
 from mate_cli.tables.flagged_rows import flagged_rows
@@ -18,6 +19,7 @@ _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 
 
+@lru_cache(maxsize=8)  # several rules ask for those of one question
 def asked_rows(question: str, table: Table) -> NamedRows:
     """Return ``named_rows``, and of them, or of all, those that ``flagged_rows`` and ``dated_rows`` tell apart."""
     matches = [*_WORD.finditer(question)]

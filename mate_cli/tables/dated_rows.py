@@ -13,8 +13,8 @@ from mate_cli.tables.columns import column_values
 from mate_cli.tables.named_rows import Sign
 from mate_cli.tables.number_words import MONTH_NUMBERS, MONTHS
 from mate_cli.tables.table import Table
-from mate_cli.tables.table_index import FUNCTION_WORDS
-from mate_cli.tables.text import format_names, stem
+from mate_cli.tables.table_index import stems
+from mate_cli.tables.text import format_names
 
 _YEAR = r"(?:19|20)\d\d"
 _TIME = rf"(?:{_YEAR} \d\d \d\d|(?:(?:{'|'.join(MONTHS)}) )?{_YEAR}|{'|'.join(MONTHS)})"
@@ -86,15 +86,11 @@ def _column(words: Sequence[str], table: Table, fields: Sequence[int]) -> int | 
     """Return the column of dates with these fields that a question is about; None if it may be several, or none."""
     values = column_values(table)
     has_fields = values.common[:, fields].all(1) & values.dates[:, :, fields].any((0, 2))
-    headers = {place: _stems(format_names(table.header[place].text).split()) for place in np.flatnonzero(has_fields)}
-    asked = _stems(words)
+    headers = {place: stems(format_names(table.header[place].text).split()) for place in np.flatnonzero(has_fields)}
+    asked = stems(words)
     said = [place for place, header in headers.items() if header & asked]
     called = [place for place, header in headers.items() if header & _CALLED]
     return next((int(places[0]) for places in (said, [*headers], called) if len(places) == 1), None)
-
-
-def _stems(words: Sequence[str]) -> frozenset[str]:
-    return frozenset(stem(word) for word in words if word not in FUNCTION_WORDS)
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mate_cli.tables.named_rows import Sign
 from mate_cli.tables.table import Table
-from mate_cli.tables.table_index import FUNCTION_WORDS
+from mate_cli.tables.table_index import stems
 from mate_cli.tables.text import format_names, stem
 
 FLAGS: tuple[tuple[str, str | None], ...] = (("yes", "no"), ("true", "false"), ("y", "n"), ("x", None))
@@ -58,11 +58,11 @@ def _flags(table: Table) -> tuple[_Flag, ...]:
     for header, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
         texts = [cell.text.strip().lower() or None for cell in cells]
         different = {*texts}
-        stems = frozenset(stem(word) for word in format_names(header.text).split() if word not in FUNCTION_WORDS)
-        for yes, no in _MARKS if stems else ():
+        said = stems(format_names(header.text).split())
+        for yes, no in _MARKS if said else ():
             if different == {yes, no}:
                 of_yes = frozenset(row for row, text in enumerate(texts) if text == yes)
-                found.append(_Flag(stems, of_yes, frozenset(range(len(texts))) - of_yes))
+                found.append(_Flag(said, of_yes, frozenset(range(len(texts))) - of_yes))
     return tuple(found)
 
 

@@ -77,6 +77,11 @@ def words(text: str) -> list[str]:
     return [stem(word) for word in found if word not in FUNCTION_WORDS]
 
 
+def stems(words: Iterable[str]) -> frozenset[str]:
+    """Return the stems of words, as ``format_names`` gives them, without function words."""
+    return frozenset(stem(word) for word in words if word not in FUNCTION_WORDS)
+
+
 def _opening(table: Table) -> str:
     """Return title, headers and first rows, as many characters as a sentence encoder may read."""
     header, *rows = (", ".join(cell.text for cell in row) for row in (table.header, *table.rows[:_ROWS]))

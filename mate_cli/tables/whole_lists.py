@@ -11,7 +11,7 @@ from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.queries.headers import is_plural, plural
 from mate_cli.tables.queries.sheet import is_blank
 from mate_cli.tables.table import Cell, Coordinate, Table
-from mate_cli.tables.table_index import FUNCTION_WORDS
+from mate_cli.tables.table_index import stems
 from mate_cli.tables.text import format_names, normalize_for_match, stem
 
 _DIFFERENT = re.compile(
@@ -40,7 +40,7 @@ def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggrega
     headers = _stems_of(table.header)
     if len(cells) == 1 and _asks_for_one(asked_kind(normalize_for_match(question)), headers):
         return [*cells]
-    if (_stems(asked.others) - headers) & _stems_of(cell for row in table.rows for cell in row):
+    if (stems(asked.others) - headers) & _stems_of(cell for row in table.rows for cell in row):
         return [*cells]
     column = cells[0][1]
     return [(row, column) for row in asked.rows]
@@ -54,15 +54,11 @@ def _counted(question: str, table: Table) -> int | None:
     return named[0] if len(named) == 1 else None
 
 
-def _asks_for_one(kind: Sequence[str], headers: set[str]) -> bool:
+def _asks_for_one(kind: Sequence[str], headers: frozenset[str]) -> bool:
     """Return whether a kind is in the singular: its first word that is a plural, or a header, says so."""
     says = (not is_plural(word) for word in kind if is_plural(word) or stem(word) in headers)
     return next(says, bool(kind))
 
 
-def _stems(words: Iterable[str]) -> set[str]:
-    return {stem(word) for word in words if word not in FUNCTION_WORDS}
-
-
-def _stems_of(cells: Iterable[Cell]) -> set[str]:
-    return _stems(word for cell in cells for word in format_names(cell.text).split())
+def _stems_of(cells: Iterable[Cell]) -> frozenset[str]:
+    return stems(word for cell in cells for word in format_names(cell.text).split())
