@@ -7,8 +7,9 @@ trained on, it mixes up rows. What it counts or adds up are some of the rows, wh
 most of them: then the answers of the parts are put together.
 
 Of a table that it reads together it may choose the cheapest of all hotels for "the cheapest hotel in Porto", or add up
-all rows: if a cell of the answer is in none of several rows that the question names, these are read alone. Counts stay,
-as a name may be a part of the cells that are counted.
+all rows: if a cell of the answer is in none of several rows that the question names, these are read alone. So is a
+single named row for a list without a cell of it, unless words like "the largest" or "or" may look past the row. Counts
+stay, as a name may be a part of the cells that are counted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any, NamedTuple
 
 from mate_cli.encoding.features import TooLarge
 from mate_cli.inference.reading import Advance, Assembled, Encode, Reading, Rows, encoded, may_fit
-from mate_cli.tables.aggregation import COUNT
+from mate_cli.tables.aggregation import COUNT, NONE
+from mate_cli.tables.answer_form import names_extreme
 from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.named_rows import named_rows
 from mate_cli.tables.table import Coordinate, Example
@@ -85,15 +87,17 @@ class TableReader(NamedTuple):
         ]
 
     def again(self, reading: Reading, cells: Sequence[Coordinate], operator: str) -> Reading | None:
-        """Encode the rows that the question names, if they are several and have not all cells of the answer.
+        """Encode the rows that the question names, if they have not all cells of the answer; if it is one row, none.
 
         Args:
             cells, operator: of the answer to ``reading``, which has all rows; else there is nothing to read again.
         """
         if self.most is None or reading.rows or operator == COUNT.name:
             return None
-        named = _named_alone(reading.asked)
-        if len(named) < 2 or all(row in named for row, _ in cells):
+        named, chosen = _named_alone(reading.asked), {row for row, _ in cells}
+        if not named or chosen <= {*named}:
+            return None
+        if len(named) == 1 and (operator != NONE.name or _may_answer(reading.asked, named[0], cells)):
             return None
         (alone,) = self._encoded([reading.asked], [named])
         return alone if self._fits(alone, 1) else None
@@ -190,6 +194,13 @@ def _named_alone(example: Example) -> Rows:
         return ()
     named = asked_rows(example.question, example.table)
     return named.rows if named.suffice and len(named.rows) < example.table.num_rows else ()
+
+
+def _may_answer(example: Example, named: int, cells: Sequence[Coordinate]) -> bool:
+    """Whether cells may answer a question that names a row: one is as in it, or others are compared with it."""
+    rows = example.table.rows
+    is_as_named = any(rows[row][column].text == rows[named][column].text for row, column in cells)
+    return is_as_named or names_extreme(example.question) or " or " in example.question.lower()
 
 
 def _follows_up(example: Example) -> bool:

@@ -176,12 +176,17 @@ def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bo
     columns that it names has the same number or date in all of them.
     """
     text = normalize_for_match(question)
-    if not _THE_MOST.search(text) or _SEVERAL.search(text) or any(map(is_plural, asked_kind(text))):
+    if not names_extreme(question) or _SEVERAL.search(text) or any(map(is_plural, asked_kind(text))):
         return False
     ranks, said = column_values(table).rank, {*words(text)}
     named = [place for place, header in enumerate(table.header) if said & {*words(header.text)}]
     differ = [place for place in named if ranks[:, place].max() > 1]
     return not any(ranks[cells[0][0], place] and len({ranks[row, place] for row, _ in cells}) == 1 for place in differ)
+
+
+def names_extreme(question: str) -> bool:
+    """Return whether a question has words for one of several things: "the largest", "the only", "last in March"."""
+    return _THE_MOST.search(normalize_for_match(question)) is not None
 
 
 def asked_kind(text: str) -> list[str]:

@@ -17,7 +17,8 @@ from mate_cli.tables.table_index import stems
 from mate_cli.tables.text import format_names
 
 _YEAR = r"(?:19|20)\d\d"
-_TIME = rf"(?:{_YEAR} \d\d \d\d|(?:(?:{'|'.join(MONTHS)}) )?{_YEAR}|{'|'.join(MONTHS)})"
+_ALONE = rf"{_YEAR}(?! \d\d\b)"  # 2002-03 is a season
+_TIME = rf"(?:{_YEAR} \d\d \d\d|(?:(?:{'|'.join(MONTHS)}) )?{_ALONE}|{'|'.join(MONTHS)})"
 _SAID = re.compile(
     rf"\b(?:from (?P<since>{_TIME}) (?:through|till|to|until) (?P<until>{_TIME})"
     rf"|between (?P<low>{_TIME}) and (?P<high>{_TIME})"

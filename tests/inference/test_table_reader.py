@@ -169,7 +169,7 @@ def test_named_rows_are_read_alone_and_join_every_part_where_others_matter() -> 
 
 
 def test_an_answer_outside_of_the_named_rows_is_sought_again_in_them() -> None:
-    rows = [("oslo", 1), ("oslo", 2), ("rome", 3), ("lund", 4)]
+    rows = [("oslo", 1), ("oslo", 2), ("rome", 3), ("lund", 4), ("bern", 3)]
     model, example = Model(largest), asked(rows, "which is the largest in oslo ?")
     chosen, whole = reader(model), read(example, model)
     assert whole.rows == ()
@@ -182,8 +182,14 @@ def test_an_answer_outside_of_the_named_rows_is_sought_again_in_them() -> None:
     assert chosen.again(whole, [(3, 1)], "COUNT") is None  # the name may be a part of what is counted
     assert chosen.again(alone, [(3, 1)], "NONE") is None  # only once
     assert reader(model, most=None).again(whole, [(3, 1)], "NONE") is None
-    for question in ("which is the largest in rome ?", "which is larger than oslo ?", "which is the largest ?"):
+    for question in ("which is the largest in rome ?", "is rome or it larger ?", "which is larger than oslo ?", "who ?"):
         assert chosen.again(read(asked(rows, question), model), [(3, 1)], "NONE") is None
+    single = read(asked(rows, "how large is rome ?"), model)
+    alone = chosen.again(single, [(3, 1)], "NONE")
+    assert alone is not None
+    assert alone.rows == (2,)
+    for cells, operator in (([(2, 1), (3, 1)], "NONE"), ([(2, 1)], "NONE"), ([(4, 1)], "NONE"), ([(3, 1)], "SUM"), ([], "NONE")):
+        assert chosen.again(single, cells, operator) is None
 
 
 def test_named_rows_that_would_fill_half_of_a_part_join_none() -> None:

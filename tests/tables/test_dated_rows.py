@@ -42,6 +42,7 @@ STAFF = table("name,role,hired", "Ann,cook,2012", "Bob,waiter,2015", "Cleo,cook,
         ("Which bills were written after March?", ()),  # of which year
         ("Which bills were written in July?", ()),  # there is none
         ("Which bills were written in March or May?", ()),
+        ("Which bills were written in 2024-25?", ()),
         ("Which bills were written in spring?", ()),
         ("How many bills of Oak were written in March?", (2,)),
         ("Which bills may be late?", ()),
