@@ -1,9 +1,11 @@
-"""The rows of the time that a question says: "how many invoices were sent in March?", "who joined after 2022?"."""
+"""The rows of the time that a question says: "how many invoices were sent in March?", "who joined after 2022?", "what
+was sold in the first quarter?".
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.named_rows import Sign
-from mate_cli.tables.number_words import MONTH_NUMBERS, MONTHS
+from mate_cli.tables.number_words import MONTH_NUMBERS, MONTHS, ORDINALS
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import stems
 from mate_cli.tables.text import format_names
@@ -24,6 +26,11 @@ _SAID = re.compile(
     rf"|between (?P<low>{_TIME}) and (?P<high>{_TIME})"
     rf"|(?<!no )(?P<how>after|before|during|for|from|in|later than|of|since) (?P<time>{_TIME}))\b"
 )
+_PART = re.compile(
+    r"\b(?:during|for|from|in|of) (?:the )?"
+    r"(?:(?P<nth>first|second|third|fourth) (?:(?P<half>half)|quarter)|q(?P<q>[1-4]))"
+    rf"(?: of)?(?: (?P<year>{_ALONE}|the year))?\b"
+)
 _EACH_TIME = re.compile(rf"\b{_TIME}\b")
 _WITHIN = frozenset(["during", "for", "from", "in", "of"])
 _CALLED = frozenset(["date", "day"])
@@ -33,8 +40,8 @@ _Time = dict[int, int]
 
 
 def dated_rows(words: Sequence[str], table: Table) -> list[Sign]:
-    """Return the rows of the one year, month ("in March 2025") or day that a question says, or of those before, after
-    or between two.
+    """Return the rows of the one year, half, quarter, month ("in March 2025") or day that a question says, or of those
+    before, after or between two.
 
     They are those of the column of dates whose header it says ("due in March"), else of the only such column, or of the
     only one called a date. None if a cell is that year or month, for then it is a name.
@@ -43,19 +50,20 @@ def dated_rows(words: Sequence[str], table: Table) -> list[Sign]:
         words: of the question, as ``format_names`` gives them, each in one piece.
     """
     text = " ".join(words)
-    said = _SAID.search(text)
+    said = _part(text, table) or _SAID.search(text)
     if said is None or len(_EACH_TIME.findall(text)) != len(_EACH_TIME.findall(said.group())):
         return []
-    texts = [said[name] for name in ("since", "until", "low", "high", "time") if said[name]]
-    times = [_read(one) for one in texts]
-    fields = sorted(times[0])
+    of = said.groupdict()
+    texts = [of[name] for name in ("since", "until", "low", "high", "time") if of.get(name)]
+    times = [_read(one) for one in texts] or _months(of)
+    fields, how = sorted(times[0]), of.get("how")
+    is_within = how in _WITHIN
     column = _column(words, table, fields)
-    is_within = said["how"] in _WITHIN
     if column is None or sorted(times[-1]) != fields or (is_within and {texts[0], *texts[0].split()} & _texts(table)):
         return []
-    if said["how"] and not is_within and 0 not in fields:  # months follow one another in a year alone
+    if how and not is_within and 0 not in fields:  # months follow one another in a year alone
         return []
-    fits = _fits(column_values(table).dates[:, column], times, said["how"])
+    fits = _fits(column_values(table).dates[:, column], times, how)
     first = len(text[: said.start()].split())
     places = frozenset(range(first, first + len(said.group().split())))
     return [Sign(frozenset(np.flatnonzero(fits).tolist()), places)] if fits.any() else []
@@ -69,6 +77,23 @@ def _read(text: str) -> _Time:
     if last in MONTH_NUMBERS:
         return {1: MONTH_NUMBERS[last]}
     return {0: int(last)} | ({1: MONTH_NUMBERS[before[0]]} if before else {})
+
+
+def _part(text: str, table: Table) -> re.Match[str] | None:
+    """Find the quarter of a year, or the half; None if it may be that of a match, as a table with such words says."""
+    part = _PART.search(text)
+    if part is None or (part["half"] and not part["year"]):
+        return None
+    of_matches = _texts(table) | {format_names(cell.text) for cell in table.header}
+    return None if any(re.search(r"\b(?:half|q[1-4]|quarter)\b", one) for one in of_matches) else part
+
+
+def _months(part: Mapping[str, str | None]) -> list[_Time]:
+    """Return the first and the last month of a quarter or a half, of a year perhaps."""
+    number = int(part["q"]) if part["q"] else ORDINALS[part["nth"] or ""]
+    length = 6 if part["half"] else 3
+    year = {0: int(said)} if (said := part["year"]) and said.isdecimal() else {}
+    return [year | {1: length * (number - 1) + 1}, year | {1: length * number}]
 
 
 def _fits(dates: NDArray[np.int64], times: Sequence[_Time], how: str | None) -> NDArray[np.bool_]:

@@ -182,13 +182,24 @@ def test_an_answer_outside_of_the_named_rows_is_sought_again_in_them() -> None:
     assert chosen.again(whole, [(3, 1)], "COUNT") is None  # the name may be a part of what is counted
     assert chosen.again(alone, [(3, 1)], "NONE") is None  # only once
     assert reader(model, most=None).again(whole, [(3, 1)], "NONE") is None
-    for question in ("which is the largest in rome ?", "is rome or it larger ?", "which is larger than oslo ?", "who ?"):
+    for question in (
+        "which is the largest in rome ?",
+        "is rome or it larger ?",
+        "which is larger than oslo ?",
+        "who ?",
+    ):
         assert chosen.again(read(asked(rows, question), model), [(3, 1)], "NONE") is None
     single = read(asked(rows, "how large is rome ?"), model)
     alone = chosen.again(single, [(3, 1)], "NONE")
     assert alone is not None
     assert alone.rows == (2,)
-    for cells, operator in (([(2, 1), (3, 1)], "NONE"), ([(2, 1)], "NONE"), ([(4, 1)], "NONE"), ([(3, 1)], "SUM"), ([], "NONE")):
+    for cells, operator in (
+        ([(2, 1), (3, 1)], "NONE"),
+        ([(2, 1)], "NONE"),
+        ([(4, 1)], "NONE"),
+        ([(3, 1)], "SUM"),
+        ([], "NONE"),
+    ):
         assert chosen.again(single, cells, operator) is None
 
 

@@ -43,6 +43,11 @@ STAFF = table("name,role,hired", "Ann,cook,2012", "Bob,waiter,2015", "Cleo,cook,
         ("Which bills were written in July?", ()),  # there is none
         ("Which bills were written in March or May?", ()),
         ("Which bills were written in 2024-25?", ()),
+        ("Which bills were written in the first quarter of 2025?", (1, 2, 3)),
+        ("Which bills were written in Q2?", (4,)),
+        ("Which bills are due in the first half of 2025?", (0, 1, 2, 3, 4)),
+        ("Which bills were written in the second half of the year?", (0,)),
+        ("Which bills were written in the first half?", ()),  # of a match, perhaps
         ("Which bills were written in spring?", ()),
         ("How many bills of Oak were written in March?", (2,)),
         ("Which bills may be late?", ()),
@@ -61,6 +66,7 @@ def test_the_rows_of_a_time(question: str, rows: tuple[int, ...]) -> None:
         ("Who came in March?", table("name,month", "Ann,March", "Bob,April")),
         ("Who came in 2024?", table("name,from,to", "Ann,2024-01-02,2024-02-03", "Bob,2023-01-02,2024-02-03")),
         ("Who came in 2024?", table("name,age", "Ann,31", "Bob,28")),
+        ("Who scored in q1?", table("name,date,quarter", "Ann,2024-01-02,2", "Bob,2024-10-02,1")),
         ("Who came in March 2024?", table("name,year", "Ann,2023", "Bob,2025")),  # without months
     ],
 )
