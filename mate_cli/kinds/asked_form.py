@@ -18,6 +18,7 @@ from mate_cli.tables.answer_form import (
 from mate_cli.tables.longest_standing import longest_standing
 from mate_cli.tables.most_frequent import most_frequent
 from mate_cli.tables.prices import asked_amounts
+from mate_cli.tables.ranked_rows import ranked_row
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.whole_lists import whole_list
 from mate_cli.tasks.table_qa import TableAnswer
@@ -26,7 +27,8 @@ from mate_cli.tasks.table_qa import TableAnswer
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
     """Return a prediction with the rows that have all names of the question, with their prices or amounts, with those
     beside the texts that it adds up, with the sum or the count as its operator, with each of equal cells once, with its
-    surest cell alone, or with a cell of the largest group of rows or of the row that began first, each where the words
+    surest cell alone, or with a cell of the largest group of rows, of the row that began first or of the one at a place
+    of an order, each where the words
     of the question ask for that. A prediction without cells stays as it is.
     """
     if (cell := _sought(question, table, prediction)) is not None:
@@ -59,8 +61,15 @@ def _sought(question: str, table: Table, prediction: TableAnswer) -> Coordinate 
     """Return the cell that answers a question which models, pointing to cells one by one, hardly ever answer."""
     if not prediction.cells:
         return None
-    row, columns = longest_standing(question, table), {column for _, column in prediction.cells}
-    return most_frequent(question, table) if row is None or len(columns) > 1 else (row, columns.pop())
+    columns = {column for _, column in prediction.cells}
+    if len(columns) > 1 or (row := _row_in_order(question, table)) is None:
+        return most_frequent(question, table)
+    return row, columns.pop()
+
+
+def _row_in_order(question: str, table: Table) -> int | None:
+    longest = longest_standing(question, table)
+    return ranked_row(question, table) if longest is None else longest
 
 
 def _computing(prediction: TableAnswer, cells: Sequence[Coordinate], aggregation: str) -> TableAnswer:

@@ -73,12 +73,12 @@ def with_things_only(table: Table) -> Table:
     says so of totals.
     """
     header = [normalize_for_match(cell.text) for cell in table.header]
-    rows = tuple(row for row in table.rows if not (_is_total(row) or _is_heading(row, header)))
+    rows = tuple(row for row in table.rows if not (is_total(row) or _is_heading(row, header)))
     is_plausible = len(rows) >= MIN_ROWS and len(rows) > len(table.rows) * 2 / 3
     return replace(table, rows=rows) if is_plausible and len(rows) < len(table.rows) else table
 
 
-def _is_total(row: Sequence[Cell]) -> bool:
+def is_total(row: Sequence[Cell]) -> bool:
     """Return whether a cell of a row says that it is a total, or its first says that it is an average."""
     texts = [text for cell in row if (text := " ".join(cell.text.split()))]
     return any(map(_TOTAL.fullmatch, texts)) or any(map(_SUMMARY.fullmatch, texts[:1]))
@@ -186,7 +186,7 @@ class Sheet:
             return f"more than {MAX_CELLS:,} cells"
         if len(self.columns) < MIN_COLUMNS:
             return f"fewer than {MIN_COLUMNS} columns with a clear name"
-        if any(map(_is_total, self.table.rows)):  # ``with_things_only`` could not leave them out
+        if any(map(is_total, self.table.rows)):  # ``with_things_only`` could not leave them out
             return "totals among few other rows"
         return "" if self.subject is not None else "no column that tells rows apart"
 
