@@ -15,22 +15,25 @@ from mate_cli.tables.answer_form import (
     each_once,
     with_all_names,
 )
+from mate_cli.tables.asked_names import asked_names
 from mate_cli.tables.longest_standing import longest_standing
 from mate_cli.tables.most_frequent import most_frequent
 from mate_cli.tables.prices import asked_amounts
-from mate_cli.tables.ranked_rows import ranked_row
+from mate_cli.tables.ranked_rows import extreme_row, ranked_row
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.whole_lists import whole_list
 from mate_cli.tasks.table_qa import TableAnswer
 
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
-    """Return a prediction with the rows that have all names of the question, with their prices or amounts, with those
-    beside the texts that it adds up, with the sum or the count as its operator, with each of equal cells once, with its
-    surest cell alone, or with a cell of the largest group of rows, of the row that began first or of the one at a place
-    of an order, each where the words
-    of the question ask for that. A prediction without cells stays as it is.
+    """Return a prediction with names for cells that repeat the question, with the rows that have all names of the
+    question, with their prices or amounts, with those beside the texts that it adds up, with the sum or the count as
+    its operator, with each of equal cells once, with its surest cell alone, or with a cell of the largest group of
+    rows, of the row that began first or of the one at a place of an order, each where the words of the question ask for
+    that. A prediction without cells stays as it is.
     """
+    if prediction.aggregation == NONE.name:
+        prediction = _naming(question, table, prediction)
     if (cell := _sought(question, table, prediction)) is not None:
         surest = (max(prediction.probabilities),)
         return replace(prediction, cells=(cell,), probabilities=surest, aggregation=NONE.name)
@@ -62,14 +65,15 @@ def _sought(question: str, table: Table, prediction: TableAnswer) -> Coordinate 
     if not prediction.cells:
         return None
     columns = {column for _, column in prediction.cells}
-    if len(columns) > 1 or (row := _row_in_order(question, table)) is None:
-        return most_frequent(question, table)
-    return row, columns.pop()
+    rules = (longest_standing, ranked_row, *((extreme_row,) if prediction.aggregation == NONE.name else ()))
+    rows = (rule(question, table) for rule in rules if len(columns) == 1)
+    row = next((row for row in rows if row is not None), None)
+    return most_frequent(question, table) if row is None else (row, columns.pop())
 
 
-def _row_in_order(question: str, table: Table) -> int | None:
-    longest = longest_standing(question, table)
-    return ranked_row(question, table) if longest is None else longest
+def _naming(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
+    names = asked_names(question, table, prediction.cells)
+    return prediction if names == [*prediction.cells] else _computing(prediction, names, NONE.name)
 
 
 def _computing(prediction: TableAnswer, cells: Sequence[Coordinate], aggregation: str) -> TableAnswer:

@@ -19,6 +19,7 @@ from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.number_words import CARDINALS
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, plural, words_of
+from mate_cli.tables.queries.scales import adds_up_in_words, is_price
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.words import is_label, is_money
 from mate_cli.tables.table import Cell, Coordinate, Table
@@ -56,7 +57,8 @@ _COMPARES = re.compile(r"\b(?:more|less|fewer|than|difference)\b")
 
 _MOST = r"(?:most|least|fewest|highest|lowest|first|last|best|worst|only|\w{2,}est)"
 _THE_MOST = re.compile(
-    rf"\bthe (?:\w+ )?{_MOST}\b|'s {_MOST}\b|\b(?:first|last|earliest|latest)(?: (?:in|at|of|among|from)\b|\W*$)"
+    rf"\bthe (?:\w+ )?{_MOST}\b(?! (?:quarter|half)\b)|'s {_MOST}\b"
+    r"|\b(?:first|last|earliest|latest)(?: (?:in|at|of|among|from)\b|\W*$)"
 )
 _SEVERAL = re.compile(
     r"^(?:list|show|name all|give all|(?:what|which|who) (?:are|were))\b|\b(?:all|both|each)\b"
@@ -94,8 +96,8 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
     """Return whether a model that lists or counts cells of a column of numbers should have added them up.
 
     It should, if "how many" is followed by the name of the column, or a part of it, in the plural, or if that name
-    comes after "how much" or "total"; and if it lists amounts for "how much was paid". A single cell that is not
-    counted is left as the answer.
+    comes after "how much" or "total"; and if it lists amounts for "how much was paid", or those of a time for "what was
+    the revenue in the first quarter". A single cell that is not counted is left as the answer.
 
     Args:
         cells: those that the model chose.
@@ -109,7 +111,8 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
         return False
     header = table.header[column].text
     asks = _counts(text, header) or _measures(text, header) or (lists and _totals(text, header))
-    return asks and has_amounts(table, column)
+    asks_of_time = lists and not asks and _adds_up(text, table, column) and asked_rows(question, table).dated
+    return asks_of_time or (asks and has_amounts(table, column))
 
 
 def amounts_of_named(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
@@ -176,7 +179,7 @@ def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bo
     columns that it names has the same number or date in all of them.
     """
     text = normalize_for_match(question)
-    if not names_extreme(question) or _SEVERAL.search(text) or any(map(is_plural, asked_kind(text))):
+    if not wants_one(text):
         return False
     ranks, said = column_values(table).rank, {*words(text)}
     named = [place for place, header in enumerate(table.header) if said & {*words(header.text)}]
@@ -187,6 +190,11 @@ def asks_for_one(question: str, table: Table, cells: Sequence[Coordinate]) -> bo
 def names_extreme(question: str) -> bool:
     """Return whether a question has words for one of several things: "the largest", "the only", "last in March"."""
     return _THE_MOST.search(normalize_for_match(question)) is not None
+
+
+def wants_one(text: str) -> bool:
+    """Return whether a question in lower case asks for one extreme in the singular."""
+    return names_extreme(text) and not _SEVERAL.search(text) and not any(map(is_plural, asked_kind(text)))
 
 
 def asked_kind(text: str) -> list[str]:
@@ -254,6 +262,18 @@ def _totals(text: str, header: str) -> bool:
     name = head_of(header)
     names_total = bool(name) and re.search(rf"\b(?:total|combined) {re.escape(name)}\b", text) is not None
     return names_total or _PAID.search(text) is not None
+
+
+def _adds_up(text: str, table: Table, column: int) -> bool:
+    """Return whether a question asks what "the revenue" was, in the singular, in a column that people add up."""
+    name = head_of(table.header[column].text)
+    if (
+        not name
+        or is_plural(name)
+        or not re.search(rf"\bwhat (?:is|was) (?:my|our|the) (?:\w+ )?{re.escape(name)}\b", text)
+    ):
+        return False
+    return any(adds_up_in_words(typed) and not is_price(typed) for typed in _typed(table, column))
 
 
 def _may_be_quantity(text: str) -> bool:

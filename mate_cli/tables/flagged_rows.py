@@ -44,9 +44,15 @@ def flagged_rows(words: Sequence[str], table: Table) -> list[Sign]:
     return signs
 
 
+def flag_columns(table: Table) -> frozenset[int]:
+    """Return the columns of yes and no that have a name."""
+    return frozenset(flag.column for flag in _flags(table))
+
+
 class _Flag(NamedTuple):
     """A column of yes and no: the stems of the words of its header, and the rows that it says yes, or no, of."""
 
+    column: int
     stems: frozenset[str]
     yes: frozenset[int]
     no: frozenset[int]
@@ -55,14 +61,14 @@ class _Flag(NamedTuple):
 @lru_cache(maxsize=8)
 def _flags(table: Table) -> tuple[_Flag, ...]:
     found = []
-    for header, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
+    for column, (header, cells) in enumerate(zip(table.header, zip(*table.rows, strict=True), strict=True)):
         texts = [cell.text.strip().lower() or None for cell in cells]
         different = {*texts}
         said = stems(format_names(header.text).split())
         for yes, no in _MARKS if said else ():
             if different == {yes, no}:
                 of_yes = frozenset(row for row, text in enumerate(texts) if text == yes)
-                found.append(_Flag(said, of_yes, frozenset(range(len(texts))) - of_yes))
+                found.append(_Flag(column, said, of_yes, frozenset(range(len(texts))) - of_yes))
     return tuple(found)
 
 

@@ -17,7 +17,7 @@ _LONGEST = re.compile(
     r"\b(?:has|have|had)\b.* (?:for )?the (longest|shortest)(?: time)?(?:$| (?:at|for|here|in|on|there|with)\b)"
     r"|\b(longest|shortest)(?: |-)(?:serving|standing)\b"
 )
-_BEGINS = frozenset(["began", "hired", "joined", "since", "start", "started"])
+BEGINS = frozenset(["began", "hired", "joined", "since", "start", "started"])
 _ENDS = frozenset(["end", "ended", "finished", "left", "retired", "to", "until"])
 
 
@@ -29,7 +29,7 @@ def longest_standing(question: str, table: Table) -> int | None:
     """
     asked = _LONGEST.search(normalize_for_match(question).rstrip(" ?."))
     headers = [{*words_of(cell.text)} for cell in table.header]
-    begin = [column for column, header in enumerate(headers) if header & _BEGINS]
+    begin = [column for column, header in enumerate(headers) if header & BEGINS]
     if asked is None or len(begin) != 1 or any(header & _ENDS for header in headers):
         return None
     values = column_values(table)

@@ -21,7 +21,7 @@ _HEADERS = {
 }
 _ASKS = re.compile(r"(?:what|how much) (?:do|does|did|will|would) .*\b(cost|earn)\b(?! (?:less|more|than)\b)")
 _AVERAGE = re.compile(r"\b(?:average|mean)\b")
-_TOTAL = re.compile(r"\b(?:altogether|combined|together|in (?:all|total|sum))\b")
+_TOTAL = re.compile(r"^how much did\b(?!.*\beach\b)|\b(?:altogether|combined|together|in (?:all|total|sum))\b")
 
 
 class AskedAmounts(NamedTuple):
@@ -33,7 +33,8 @@ class AskedAmounts(NamedTuple):
 
 def asked_amounts(question: str, table: Table, cells: Sequence[Coordinate]) -> AskedAmounts | None:
     """Return the amounts in the rows of the chosen cells, if the question begins like "what do they cost" or "how much
-    does she earn" and one column has prices, or pay; None otherwise. They are averaged or added up where it says so.
+    does she earn" and one column has prices, or pay; None otherwise. They are averaged or added up where it says so,
+    and what things did cost is added up, too.
     """
     text = normalize_for_match(question)
     asked = _ASKS.match(text)

@@ -1,36 +1,44 @@
-"""Find the row at a place of an order: "the second tallest tower", "the next oldest member after Ann".
+"""Find the row at a place of an order: "the second tallest tower", "the next oldest member after Ann", "the cheapest
+room with a projector".
 
 A model points to cells one by one and hardly ever counts places: of the seven such questions of WikiTableQuestions dev
-whose column is clear weights 0.11.0 answer none.
+whose column is clear weights 0.11.0 answer none. Extremes they mostly find, but seldom those of some rows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
+from mate_cli.tables.answer_form import wants_one
 from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.columns import column_values
+from mate_cli.tables.longest_standing import BEGINS
+from mate_cli.tables.named_rows import TO_OTHER_ROWS
 from mate_cli.tables.number_words import ORDINALS
 from mate_cli.tables.queries.headers import words_of
-from mate_cli.tables.queries.scales import most, scale
+from mate_cli.tables.queries.scales import adjectives_of, most, scale
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_total
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import stems, words
-from mate_cli.tables.text import normalize_for_match
+from mate_cli.tables.text import format_names, normalize_for_match, stem
 
 _PLACES = {word: place for word, place in ORDINALS.items() if 2 <= place <= 10}
 _PLACES |= {"2nd": 2, "3rd": 3, **{f"{place}th": place for place in range(4, 11)}}
-_ASKED = re.compile(
-    rf"\b(?P<place>next|{'|'.join(_PLACES)})[ -](?P<extreme>most recent|most|least|best|worst|\w{{2,}}est)\b"
-    r"(?P<of>.*?)(?: (?:after|behind|following)\b|$)"
+_MOST = r"(?P<extreme>most recent|most|least|best|worst|\w{2,}est)"
+_AT_PLACE = re.compile(
+    rf"\b(?P<place>next|{'|'.join(_PLACES)})[ -]{_MOST}\b(?P<of>.*?)(?: (?:after|behind|following)\b|$)"
 )
+_EXTREME = re.compile(rf"\bthe {_MOST}\b(?P<of>.*)")
+_IN_TIME = re.compile(r"\b(?P<of>\w+) (?P<extreme>first|last|earliest|latest)$")
 _HIGH = frozenset(["best", "biggest", "greatest", "highest", "largest", "longest", "most"])
 _LOW = frozenset(["fewest", "least", "lowest", "shortest", "smallest", "worst"])
-_LATE = frozenset(["latest", "most recent", "newest"])
-_EARLY = frozenset(["earliest", "oldest"])
+_LATE = frozenset(["last", "latest", "most recent", "newest"])
+_EARLY = frozenset(["earliest", "first", "oldest"])
 _FIRST_IS_BEST = frozenset(["place", "position", "rank", "time"])
+_TIMES = (ColumnType.DATE, ColumnType.YEAR)
 
 
 class _Order(NamedTuple):
@@ -45,47 +53,88 @@ def ranked_row(question: str, table: Table) -> int | None:
     header follows it ("the second most goals"). Of rows that the question names, these alone count; totals do not. None
     if no column or several may be meant, or in a tie.
     """
-    asked = _ASKED.search(normalize_for_match(question).rstrip(" ?."))
+    asked = _AT_PLACE.search(_plain(question))
     order = None if asked is None else _order(asked["extreme"], asked["of"], table)
     if asked is None or order is None:
         return None
     named = asked_rows(question, table)
-    follows = asked["place"] == "next"
-    if follows and len(named.rows) != 1:
+    if asked["place"] != "next":
+        return _at_place(named.rows if named.suffice else range(table.num_rows), order, table, _PLACES[asked["place"]])
+    rows = [row for row, _ in _ranked(range(table.num_rows), order, table)]
+    if len(named.rows) != 1 or named.rows[0] not in rows:
         return None
+    return _at_place(range(table.num_rows), order, table, rows.index(named.rows[0]) + 2)
+
+
+def extreme_row(question: str, table: Table) -> int | None:
+    """Return the first row of the order that a question asks for one extreme of: "the cheapest", "due first".
+
+    None for the reasons of ``ranked_row``, or if another word of the question may tell rows apart: one that compares
+    them, or a part of a cell.
+    """
+    text = _plain(question)
+    asked = (_EXTREME.search(text) if wants_one(text) else None) or _IN_TIME.search(text)
+    order = None if asked is None else _order(asked["extreme"], asked["of"], table)
+    named = asked_rows(question, table)
+    others = named.others if named.rows else frozenset(format_names(question).split())
+    if order is None or (named.rows and not named.suffice) or (others & TO_OTHER_ROWS) - {"least"}:
+        return None
+    if (stems(others) - _stems_of_header(table)) & _stems_of_cells(table):
+        return None
+    return _at_place(named.rows or range(table.num_rows), order, table, 1)
+
+
+def _at_place(among: Iterable[int], order: _Order, table: Table, place: int) -> int | None:
+    """Return the row at a place, from 1; None if there is none, or others have its rank or share one before it."""
+    ranked = _ranked(among, order, table)
+    ranks = [rank for _, rank in ranked]
+    untied = len({*ranks[:place]}) == place and ranks[place - 1 : place] != ranks[place : place + 1]
+    return ranked[place - 1][0] if untied else None
+
+
+def _ranked(among: Iterable[int], order: _Order, table: Table) -> list[tuple[int, int]]:
+    """Return rows with their ranks in an order, without empty cells and totals."""
     values = column_values(table)
     ranks = (values.inverse_rank if order.highest_first else values.rank)[:, order.column]
-    among = named.rows if named.suffice and not follows else range(table.num_rows)
-    rows = sorted((row for row in among if ranks[row] and not is_total(table.rows[row])), key=lambda row: ranks[row])
-    if follows and named.rows[0] not in rows:
-        return None
-    place = rows.index(named.rows[0]) + 1 if follows else _PLACES[asked["place"]] - 1
-    return _alone(rows, [int(ranks[row]) for row in rows], place)
-
-
-def _alone(rows: list[int], ranks: list[int], place: int) -> int | None:
-    """Return the row at a place, from 0; None if there is none, or others have its rank or share one before it."""
-    untied = len({*ranks[: place + 1]}) == place + 1 and ranks[place : place + 1] != ranks[place + 1 : place + 2]
-    return rows[place] if place < len(rows) and untied else None
+    rows = ((row, int(ranks[row])) for row in among if ranks[row] and not is_total(table.rows[row]))
+    return sorted(rows, key=lambda pair: pair[1])
 
 
 def _order(extreme: str, of: str, table: Table) -> _Order | None:
     columns = [column for column in Sheet(table).columns if column.is_ordered]
     named = [column for column in columns if {*words(of)} & stems(words_of(column.name))]
-    if extreme in _HIGH | _LOW and len(named) == 1:
-        first_is_best = {*words_of(named[0].name)} & _FIRST_IS_BEST and extreme in ("best", "worst")
-        return None if first_is_best else _Order(named[0].place, extreme in _HIGH)
+    numbers = [column for column in named if column.kind is ColumnType.NUMBER]
+    if extreme in _HIGH | _LOW and len(numbers) == 1:
+        first_is_best = {*words_of(numbers[0].name)} & _FIRST_IS_BEST and extreme in ("best", "worst")
+        return None if first_is_best else _Order(numbers[0].place, extreme in _HIGH)
     measured = [*_measured(extreme, of, columns)]
     if not measured and extreme in _LATE | _EARLY:
-        times = [column for column in columns if column.kind in (ColumnType.DATE, ColumnType.YEAR)]
-        measured = [_Order(column.place, extreme in _LATE) for column in times]
+        times = [column for column in named if column.kind in _TIMES]
+        if not times and extreme not in ("first", "last"):
+            times = [column for column in columns if column.kind in _TIMES]
+        begins = [column for column in times if {*words_of(column.name)} & BEGINS]
+        measured = [_Order(column.place, extreme in _LATE) for column in (begins if len(times) > 1 else times)]
     return measured[0] if len(measured) == 1 else None
 
 
 def _measured(extreme: str, of: str, columns: Iterable[TypedColumn]) -> Iterable[_Order]:
-    """Yield the columns that an adjective measures: "tallest", or "most" before "expensive"."""
-    adjective = " ".join([extreme, *of.split()[:1]]) if extreme == "most" else extreme
+    """Yield the columns that an adjective alone measures: "tallest", or "most" before "expensive"."""
+    wanted = " ".join([extreme, *of.split()[:1]]) if extreme == "most" else extreme
     for column in columns:
-        for highest_first, of_column in zip((True, False), scale(column) or (), strict=False):
-            if most(of_column) == adjective:
+        others = {adjective for other in column.others for word in words_of(other) for adjective in adjectives_of(word)}
+        for highest_first, adjective in zip((True, False), scale(column) or (), strict=False):
+            if most(adjective) == wanted and adjective not in others:
                 yield _Order(column.place, highest_first)
+
+
+def _plain(question: str) -> str:
+    return normalize_for_match(question).rstrip(" ?.")
+
+
+def _stems_of_header(table: Table) -> frozenset[str]:
+    return stems(word for cell in table.header for word in format_names(cell.text).split())
+
+
+@lru_cache(maxsize=8)
+def _stems_of_cells(table: Table) -> frozenset[str]:
+    return frozenset(stem(word) for row in table.rows for cell in row for word in format_names(cell.text).split())

@@ -95,6 +95,11 @@ def scale(column: TypedColumn) -> tuple[str, str] | None:
     return adjectives if is_clear else None
 
 
+def adjectives_of(noun: str) -> tuple[str, str] | tuple[()]:
+    """Return the adjectives of a high and of a low value of what a noun names; none if no adjective measures it."""
+    return _ADJECTIVES.get(noun, ())
+
+
 def _of_time(noun: str) -> tuple[str, str] | None:
     return _OF_TIMES if noun in _STARTED else _OF_BIRTHS if noun in _BIRTHS else None
 
