@@ -26,7 +26,9 @@ rules that came of it. Those of business.csv came after these rules, before any 
 about what things cost and people earn, came next: weights 0.11.0 got 21 of the 26, 26 with the rules for prices and for
 "the longest" that came of it. Those of camp.csv came after these rules, before any model was asked them: 17 of the 24,
 then a rate became a price. Those of ledger.csv came next: 22 of the 32, 27 with the rules for months, years and other
-times that came of it and of what older sets had shown. Those of seasons.csv, about times, came after these rules.
+times that came of it and of what older sets had shown. Those of seasons.csv, about times, came after these rules. Those of quarters.csv came after
+the rules for places of an order and parts of a year, before any model was asked them: 39 of the 44; then came rules for
+extremes of some rows and for limits.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md
     python docs/own_tables.py RUN      # that run, of questions; prints its score
@@ -86,6 +88,7 @@ ASKED = (
     ("camp.csv", "questions about pitches, lessons and volunteers", "pitches, lessons, volunteers"),
     ("ledger.csv", "questions about a ledger and a museum's year", "a ledger and a museum's year"),
     ("seasons.csv", "questions about times", "times"),
+    ("quarters.csv", "questions about freight and building projects", "freight, building projects"),
 )
 """File of questions with answers, what it has in the page, and in the line of a run."""
 

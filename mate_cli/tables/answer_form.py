@@ -111,7 +111,7 @@ def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggre
         return False
     header = table.header[column].text
     asks = _counts(text, header) or _measures(text, header) or (lists and _totals(text, header))
-    asks_of_time = lists and not asks and _adds_up(text, table, column) and asked_rows(question, table).dated
+    asks_of_time = lists and not asks and _adds_up(text, table, column) and asked_rows(question, table).by_value
     return asks_of_time or (asks and has_amounts(table, column))
 
 

@@ -1,4 +1,4 @@
-"""The rows that a question is about: by names, by columns of yes and no, and by a month or a year."""
+"""The rows that a question is about: by names, by columns of yes and no, by a month or a year, and by limits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from mate_cli.tables.dated_rows import dated_rows
 from mate_cli.tables.flagged_rows import flagged_rows
+from mate_cli.tables.limited_rows import limited_rows
 from mate_cli.tables.named_rows import TO_OTHER_ROWS, NamedRows, named_rows
 from mate_cli.tables.table import Table
 from mate_cli.tables.text import format_names
@@ -21,11 +22,14 @@ _DIGIT = re.compile(r"\d")
 
 @lru_cache(maxsize=8)  # several rules ask for those of one question
 def asked_rows(question: str, table: Table) -> NamedRows:
-    """Return ``named_rows``, and of them, or of all, those that ``flagged_rows`` and ``dated_rows`` tell apart."""
+    """Return ``named_rows``, and of them, or of all, those that flags, dates and limits tell apart (``flagged_rows``,
+    ``dated_rows``, ``limited_rows``).
+    """
     matches = [*_WORD.finditer(question)]
     words = [_one_word(match.group()) for match in matches]
-    dated = dated_rows(words, table)
-    signs = [*flagged_rows(words, table), *dated]
+    limited = limited_rows(question, [match.span() for match in matches], table)
+    by_value = [*dated_rows(words, table), *limited]
+    signs = [*flagged_rows(words, table), *by_value]
     rows = frozenset(range(table.num_rows)).intersection(*(sign.rows for sign in signs))
     if not signs or not rows:
         return named_rows(question, table)
@@ -33,11 +37,11 @@ def asked_rows(question: str, table: Table) -> NamedRows:
     rest = _without([matches[place].span() for place in sorted(said)], question)
     named = named_rows(rest, table)
     if not named.suffice:
-        return _told_apart(rows, rest)._replace(dated=bool(dated))
+        return _told_apart(rows, rest)._replace(by_value=bool(by_value))
     both = tuple(row for row in named.rows if row in rows)
     if not both:
         return named_rows(question, table)
-    return named._replace(rows=both, most=named.most + 1, flagged=True, dated=bool(dated))
+    return named._replace(rows=both, most=named.most + 1, flagged=True, by_value=bool(by_value))
 
 
 def _one_word(text: str) -> str:

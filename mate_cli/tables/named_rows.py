@@ -62,7 +62,7 @@ class NamedRows(NamedTuple):
         of_names: the rows of each name by itself.
         most: how many of the names each of ``rows`` has.
         others: the words of the question that are part of no name.
-        flagged: whether a ``Sign`` told the rows apart too; dated: whether it was a time.
+        flagged: whether a ``Sign`` told the rows apart too; by_value: whether it was a time or a limit.
     """
 
     rows: tuple[int, ...] = ()
@@ -72,7 +72,7 @@ class NamedRows(NamedTuple):
     most: int = 0
     others: frozenset[str] = frozenset()
     flagged: bool = False
-    dated: bool = False
+    by_value: bool = False
 
 
 def named_rows(question: str, table: Table) -> NamedRows:

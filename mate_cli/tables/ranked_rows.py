@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import NamedTuple
 
 from mate_cli.tables.answer_form import wants_one
@@ -22,8 +21,8 @@ from mate_cli.tables.queries.headers import words_of
 from mate_cli.tables.queries.scales import adjectives_of, most, scale
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_total
 from mate_cli.tables.table import Table
-from mate_cli.tables.table_index import stems, words
-from mate_cli.tables.text import format_names, normalize_for_match, stem
+from mate_cli.tables.table_index import stems, stems_of_cells, words
+from mate_cli.tables.text import format_names, normalize_for_match
 
 _PLACES = {word: place for word, place in ORDINALS.items() if 2 <= place <= 10}
 _PLACES |= {"2nd": 2, "3rd": 3, **{f"{place}th": place for place in range(4, 11)}}
@@ -79,7 +78,7 @@ def extreme_row(question: str, table: Table) -> int | None:
     others = named.others if named.rows else frozenset(format_names(question).split())
     if order is None or (named.rows and not named.suffice) or (others & TO_OTHER_ROWS) - {"least"}:
         return None
-    if (stems(others) - _stems_of_header(table)) & _stems_of_cells(table):
+    if (stems(others) - stems_of_cells(table.header)) & stems_of_cells(cell for row in table.rows for cell in row):
         return None
     return _at_place(named.rows or range(table.num_rows), order, table, 1)
 
@@ -129,12 +128,3 @@ def _measured(extreme: str, of: str, columns: Iterable[TypedColumn]) -> Iterable
 
 def _plain(question: str) -> str:
     return normalize_for_match(question).rstrip(" ?.")
-
-
-def _stems_of_header(table: Table) -> frozenset[str]:
-    return stems(word for cell in table.header for word in format_names(cell.text).split())
-
-
-@lru_cache(maxsize=8)
-def _stems_of_cells(table: Table) -> frozenset[str]:
-    return frozenset(stem(word) for row in table.rows for cell in row for word in format_names(cell.text).split())

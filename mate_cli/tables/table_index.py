@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mate_cli.tables.table import Table
-from mate_cli.tables.text import stem
+from mate_cli.tables.table import Cell, Table
+from mate_cli.tables.text import format_names, stem
 
 HEAD_WEIGHT, K1, B = 5, 1.5, 1.0
 """How often a word of title or headers counts, and BM25's parameters; chosen on 4,000 questions each of HybridQA's and
@@ -80,6 +80,11 @@ def words(text: str) -> list[str]:
 def stems(words: Iterable[str]) -> frozenset[str]:
     """Return the stems of words, as ``format_names`` gives them, without function words."""
     return frozenset(stem(word) for word in words if word not in FUNCTION_WORDS)
+
+
+def stems_of_cells(cells: Iterable[Cell]) -> frozenset[str]:
+    """Return the stems of all words of cells, without function words."""
+    return stems(word for cell in cells for word in format_names(cell.text).split())
 
 
 def _opening(table: Table) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mate_cli.tables.aggregation import COUNT
 from mate_cli.tables.answer_form import asked_kind
 from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.queries.headers import is_plural, plural
 from mate_cli.tables.queries.sheet import is_blank
-from mate_cli.tables.table import Cell, Coordinate, Table
-from mate_cli.tables.table_index import stems
-from mate_cli.tables.text import format_names, normalize_for_match, stem
+from mate_cli.tables.table import Coordinate, Table
+from mate_cli.tables.table_index import stems, stems_of_cells
+from mate_cli.tables.text import normalize_for_match, stem
 
 _DIFFERENT = re.compile(
     r"how many (?:different|distinct|unique) (.+?)(?: (?:are (?:there|listed)|do we have|exist))?(?: in total)?$"
@@ -21,26 +21,27 @@ _SOME = re.compile(
     r"\d|\b(?:both|every|first|last|least|less|more|most|next|once|one|only|or|other|previous|same|second|third|worst"
     r"|\w{2,}est)\b"
 )
+_FEW = re.compile(r"(?:(?:can you )?(?:give|list|name) (?:me )?(?:a|an|any|one|two|three|some)|how (?!many))\b")
 
 
 def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
-    """Return the cells of all rows of a time in the column of the chosen ones, if nothing else tells rows apart; of
-    all rows, if a question counts how many different things there are of what a header names.
+    """Return the cells of all rows of a time or within a limit in the column of the chosen ones, if nothing else tells
+    rows apart; of all rows, if a question counts how many different things there are of what a header names.
 
     The chosen cells, if some are of other rows or columns; if the question names rows, too, asks for one thing ("which
-    year") or an extreme, or has another number; or if one of its words is a part of a cell: "developers" may be a
-    condition that the model knows.
+    year"), for some ("name a player") or an extreme, or has another number; or if one of its words is a part of a cell:
+    "developers" may be a condition that the model knows.
     """
     if cells and aggregation == COUNT.name and (column := _counted(question, table)) is not None:
         return [(row, column) for row, own in enumerate(table.rows) if not is_blank(own[column].text)]
     asked, columns, rows = asked_rows(question, table), {column for _, column in cells}, {row for row, _ in cells}
-    by_time_alone = asked.dated and asked.suffice and asked.most == 1
-    if not by_time_alone or len(columns) != 1 or not rows < {*asked.rows} or _SOME.search(" ".join(asked.others)):
+    by_value_alone = asked.by_value and asked.suffice and asked.most == 1
+    if not by_value_alone or len(columns) != 1 or not rows < {*asked.rows} or _SOME.search(" ".join(asked.others)):
         return [*cells]
-    headers = _stems_of(table.header)
-    if len(cells) == 1 and _asks_for_one(asked_kind(normalize_for_match(question)), headers):
+    text, headers = normalize_for_match(question), stems_of_cells(table.header)
+    if _FEW.match(text) or (len(cells) == 1 and _asks_for_one(asked_kind(text), headers)):
         return [*cells]
-    if (stems(asked.others) - headers) & _stems_of(cell for row in table.rows for cell in row):
+    if (stems(asked.others) - headers) & stems_of_cells(cell for row in table.rows for cell in row):
         return [*cells]
     column = cells[0][1]
     return [(row, column) for row in asked.rows]
@@ -58,7 +59,3 @@ def _asks_for_one(kind: Sequence[str], headers: frozenset[str]) -> bool:
     """Return whether a kind is in the singular: its first word that is a plural, or a header, says so."""
     says = (not is_plural(word) for word in kind if is_plural(word) or stem(word) in headers)
     return next(says, bool(kind))
-
-
-def _stems_of(cells: Iterable[Cell]) -> frozenset[str]:
-    return stems(word for cell in cells for word in format_names(cell.text).split())

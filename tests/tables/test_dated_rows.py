@@ -56,7 +56,7 @@ STAFF = table("name,role,hired", "Ann,cook,2012", "Bob,waiter,2015", "Cleo,cook,
 )
 def test_the_rows_of_a_time(question: str, rows: tuple[int, ...]) -> None:
     asked = asked_rows(question, BILLS)
-    assert (asked.rows if asked.dated else ()) == rows
+    assert (asked.rows if asked.by_value else ()) == rows
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_months_are_compared_as_numbers(months: list[int], first: int, second: i
 def test_words_in_odd_letters_shift_no_place(odd: str) -> None:
     for question in (f"{odd} bills were written in March", f"bills written in March {odd}"):
         asked = asked_rows(question, BILLS)
-        assert (asked.rows, asked.dated) == ((2, 3), True)
+        assert (asked.rows, asked.by_value) == ((2, 3), True)
         assert not asked.others & {"in", "march"}
 
 
