@@ -2,32 +2,32 @@
 
 Tables, questions and statements were written by hand, before any model had read them. An answer is right if it is the
 text, or the number, of the file; where a table does not have the answer, only no answer is right. The questions of
-extremes.csv, about both ends of a column, came later: after two of them had shown weights 0.4.0 to be weak there.
-Those of unanswerable.csv, whose answers the tables do not have, came after the training of weights 0.7.0, before any
-model was asked them; they are asked with the threshold of the calibration. Those of everyday.csv, on tables with
-dates after 2016, times, millions and losses, came after the code that reads these, before any model was asked them;
-the difference of two fundings then showed that answers in millions were not multiplied out, which is mended. Those of
-amounts.csv, "how many" of a column and how many rows, came before the code that adds up what "how many" names, after
-sums of questions.csv had shown the want of it; two of its questions showed the want of the rule that joins names.
-Those of mixed.csv came after the first of these rules, and before made questions were about columns of yes and no and
-of days. Those of lookups.csv, one condition each, came after weights 0.8.0 and were asked them before any change; the
-verbs of made questions ("who operates") came after. Those of office.csv came after weights 0.9.0; one of them then
-showed that codes which a model lists for "how many" were not counted. Those of money.csv came after made questions
-about money, and before any model had learned from these; weights 0.9.0 got 31 of the 40. What the first part of the
-training of weights 0.10.0 still missed, days with strokes and "the most recent", led to the second part. Those of
-daily.csv came after weights 0.10.0; what was wrong led to the rules for what "how many" counts and "how much" adds
-up, and to made questions about kinds, months and extremes of some rows. Those of held_out.csv came after all that,
-before any model was asked them; weights 0.10.0 got 38 of the 48, and made questions about ranges came after. Those of
-fresh.csv came after weights 0.11.0 were trained, before any model was asked them. Those of workday.csv came later,
-before any model was asked them: weights 0.11.0 got 56 of the 66; what was wrong led to the rules that seek an answer
-again in the rows that a question names, take "IT" for a name and do not add up years. Those of yes_no.csv, about
-columns of yes and no, came next, before any model was asked them: weights 0.11.0 got 18 of the 37, 28 with the
-rules that came of it. Those of business.csv came after these rules, before any model was asked them. Those of paid.csv,
-about what things cost and people earn, came next: weights 0.11.0 got 21 of the 26, 26 with the rules for prices and for
-"the longest" that came of it. Those of camp.csv came after these rules, before any model was asked them: 17 of the 24,
-then a rate became a price. Those of ledger.csv came next: 22 of the 32, 27 with the rules for months, years and other
-times that came of it and of what older sets had shown. Those of seasons.csv, about times, came after these rules. Those of quarters.csv came after
-the rules for places of an order and parts of a year, before any model was asked them: 39 of the 44; then came rules for
+extremes.csv, about both ends of a column, came later: after two of them had shown weights 0.4.0 to be weak there. Those
+of unanswerable.csv, whose answers the tables do not have, came after the training of weights 0.7.0, before any model
+was asked them; they are asked with the threshold of the calibration. Those of everyday.csv, on tables with dates after
+2016, times, millions and losses, came after the code that reads these, before any model was asked them; the difference
+of two fundings then showed that answers in millions were not multiplied out, which is mended. Those of amounts.csv,
+"how many" of a column and how many rows, came before the code that adds up what "how many" names, after sums of
+questions.csv had shown the want of it; two of its questions showed the want of the rule that joins names. Those of
+mixed.csv came after the first of these rules, and before made questions were about columns of yes and no and of days.
+Those of lookups.csv, one condition each, came after weights 0.8.0 and were asked them before any change; the verbs of
+made questions ("who operates") came after. Those of office.csv came after weights 0.9.0; one of them then showed that
+codes which a model lists for "how many" were not counted. Those of money.csv came after made questions about money, and
+before any model had learned from these; weights 0.9.0 got 31 of the 40. What the first part of the training of weights
+0.10.0 still missed, days with strokes and "the most recent", led to the second part. Those of daily.csv came after
+weights 0.10.0; what was wrong led to the rules for what "how many" counts and "how much" adds up, and to made questions
+about kinds, months and extremes of some rows. Those of held_out.csv came after all that, before any model was asked
+them; weights 0.10.0 got 38 of the 48, and made questions about ranges came after. Those of fresh.csv came after weights
+0.11.0 were trained, before any model was asked them. Those of workday.csv came later, before any model was asked them:
+weights 0.11.0 got 56 of the 66; what was wrong led to the rules that seek an answer again in the rows that a question
+names, take "IT" for a name and do not add up years. Those of yes_no.csv, about columns of yes and no, came next, before
+any model was asked them: weights 0.11.0 got 18 of the 37, 28 with the rules that came of it. Those of business.csv came
+after these rules, before any model was asked them. Those of paid.csv, about what things cost and people earn, came
+next: weights 0.11.0 got 21 of the 26, 26 with the rules for prices and for "the longest" that came of it. Those of
+camp.csv came after these rules, before any model was asked them: 17 of the 24, then a rate became a price. Those of
+ledger.csv came next: 22 of the 32, 27 with the rules for months, years and other times that came of it and of what
+older sets had shown. Those of seasons.csv, about times, came after these rules. Those of quarters.csv came after the
+rules for places of an order and parts of a year, before any model was asked them: 39 of the 44; then came rules for
 extremes of some rows and for limits.
 
     python docs/own_tables.py          # the released models; writes results/own-tables/README.md

@@ -87,7 +87,8 @@ class TableReader(NamedTuple):
         ]
 
     def again(self, reading: Reading, cells: Sequence[Coordinate], operator: str) -> Reading | None:
-        """Encode the rows that the question names, if they have not all cells of the answer; if it is one row, none.
+        """Encode the rows that the question names, if they have not all cells of the answer; none, if it is one row or
+        a time or a limit tells them apart, as then the other cells are left out.
 
         Args:
             cells, operator: of the answer to ``reading``, which has all rows; else there is nothing to read again.
@@ -98,6 +99,8 @@ class TableReader(NamedTuple):
         if not named or chosen <= {*named}:
             return None
         if len(named) == 1 and (operator != NONE.name or _may_answer(reading.asked, named[0], cells)):
+            return None
+        if chosen & {*named} and asked_rows(reading.asked.question, reading.asked.table).by_value:
             return None
         (alone,) = self._encoded([reading.asked], [named])
         return alone if self._fits(alone, 1) else None

@@ -12,10 +12,10 @@ added up, and for "the average donation" the amounts beside the donors are meant
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mate_cli.tables.aggregation import AVERAGE, COUNT, NONE, SUM
-from mate_cli.tables.asked_rows import asked_rows
+from mate_cli.tables.asked_rows import asked_rows, most_behind_headers
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.number_words import CARDINALS
 from mate_cli.tables.queries.headers import REMARK, head_of, is_plural, plural, words_of
@@ -24,7 +24,7 @@ from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn
 from mate_cli.tables.queries.words import is_label, is_money
 from mate_cli.tables.table import Cell, Coordinate, Table
 from mate_cli.tables.table_index import words
-from mate_cli.tables.text import format_names, normalize_for_match
+from mate_cli.tables.text import normalize_for_match
 
 _HOW_MANY = re.compile(r"\bhow many (?:of the )?(?:total |combined )?(.+)|^(?:what \w+ )?the (?:total )?number of (.+)")
 _BEGINS = re.compile(r"how many (?!more\b|fewer\b|less\b)")
@@ -87,9 +87,8 @@ def with_all_names(question: str, table: Table, cells: Sequence[Coordinate], agg
         return places
     if named.flagged or named.most > 1 or aggregation != COUNT.name:
         places = [place for place in places if cells[place][0] in named.rows] or places
-    behind = _behind_headers(question, table, {cells[place][0] for place in places})
-    most = max(behind.values())
-    return [place for place in places if behind[cells[place][0]] == most]
+    rows = most_behind_headers(question, table, {cells[place][0] for place in places})
+    return [place for place in places if cells[place][0] in rows]
 
 
 def asks_for_sum(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> bool:
@@ -201,17 +200,6 @@ def asked_kind(text: str) -> list[str]:
     """Return the words behind "which" or "what" that say what is asked for: ["tools"]; empty without one of these."""
     kind = _KIND.search(text)
     return [] if kind is None else kind[1].split()
-
-
-def _behind_headers(question: str, table: Table, rows: Iterable[int]) -> dict[int, int]:
-    """Return how many cells of each row stand in a question right behind the text of their header."""
-    asked = f" {format_names(question)} "
-    headers = ((column, format_names(cell.text)) for column, cell in enumerate(table.header))
-    named = [(column, header) for column, header in headers if f" {header} " in asked]
-    return {
-        row: sum(f" {header} {format_names(table.rows[row][column].text)} " in asked for column, header in named)
-        for row in rows
-    }
 
 
 def _only_column(cells: Sequence[Coordinate]) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from mate_cli.tables.dated_rows import dated_rows
@@ -42,6 +42,18 @@ def asked_rows(question: str, table: Table) -> NamedRows:
     if not both:
         return named_rows(question, table)
     return named._replace(rows=both, most=named.most + 1, flagged=True, by_value=bool(by_value))
+
+
+def most_behind_headers(question: str, table: Table, rows: Iterable[int]) -> list[int]:
+    """Return the rows of which most cells stand in a question right behind their header: "from Kassel to Erfurt"."""
+    asked = f" {format_names(question)} "
+    headers = ((column, format_names(cell.text)) for column, cell in enumerate(table.header))
+    named = [(column, header) for column, header in headers if f" {header} " in asked]
+    counts = {
+        row: sum(f" {header} {format_names(table.rows[row][column].text)} " in asked for column, header in named)
+        for row in rows
+    }
+    return [row for row, count in counts.items() if count == max(counts.values())]
 
 
 def _one_word(text: str) -> str:

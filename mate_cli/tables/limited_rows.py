@@ -1,7 +1,7 @@
-"""The rows within the limits that a question sets: "more than 100 boxes", "between 200 and 300 euros", "older than 30".
+"""The rows within the limits that a question sets: "more than 100 boxes", "between 20 and 30 euros", "older than 30".
 
-Models count and list some rows beyond the limit, and miss others: of 77 such questions of WikiTableQuestions dev weights
-0.11.0 answer 47, and 60 with these rows.
+Models count and list some rows beyond the limit, and miss others: of 77 such questions of WikiTableQuestions dev
+weights 0.11.0 answer 47, and 60 with these rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _number(name: str) -> str:
 
 _NUMBERS = ("above", "below", "least", "most", "or_more", "or_less", "than", "low", "high")
 _LIMIT = re.compile(
-    r"\b(?:"
+    r"\b(?:last(?:s|ed)? )?(?:"
     rf"(?:more than|over|above|exceed(?:s|ed|ing)?) {_number('above')}"
     rf"|(?:less than|fewer than|under|below) {_number('below')}"
     rf"|(?:at least|a minimum of|no (?:less|fewer) than) {_number('least')}"

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mate_cli.tables.answer_form import wants_one
-from mate_cli.tables.asked_rows import asked_rows
+from mate_cli.tables.asked_rows import asked_rows, most_behind_headers
 from mate_cli.tables.columns import column_values
 from mate_cli.tables.longest_standing import BEGINS
 from mate_cli.tables.named_rows import TO_OTHER_ROWS
@@ -58,7 +58,8 @@ def ranked_row(question: str, table: Table) -> int | None:
         return None
     named = asked_rows(question, table)
     if asked["place"] != "next":
-        return _at_place(named.rows if named.suffice else range(table.num_rows), order, table, _PLACES[asked["place"]])
+        among = named.rows if named.suffice else range(table.num_rows)
+        return _at_place(most_behind_headers(question, table, among), order, table, _PLACES[asked["place"]])
     rows = [row for row, _ in _ranked(range(table.num_rows), order, table)]
     if len(named.rows) != 1 or named.rows[0] not in rows:
         return None
@@ -80,7 +81,7 @@ def extreme_row(question: str, table: Table) -> int | None:
         return None
     if (stems(others) - stems_of_cells(table.header)) & stems_of_cells(cell for row in table.rows for cell in row):
         return None
-    return _at_place(named.rows or range(table.num_rows), order, table, 1)
+    return _at_place(most_behind_headers(question, table, named.rows or range(table.num_rows)), order, table, 1)
 
 
 def _at_place(among: Iterable[int], order: _Order, table: Table, place: int) -> int | None:

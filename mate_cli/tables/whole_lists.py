@@ -21,7 +21,7 @@ _SOME = re.compile(
     r"\d|\b(?:both|every|first|last|least|less|more|most|next|once|one|only|or|other|previous|same|second|third|worst"
     r"|\w{2,}est)\b"
 )
-_FEW = re.compile(r"(?:(?:can you )?(?:give|list|name) (?:me )?(?:a|an|any|one|two|three|some)|how (?!many))\b")
+_FEW = re.compile(r"(?:(?:can you )?(?:give|list|name) (?:me )?(?:a|an|any|one|two|three|some)|how (?!many|much))\b")
 
 
 def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:

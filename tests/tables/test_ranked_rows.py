@@ -12,7 +12,7 @@ from mate_cli.tasks.table_qa import TableAnswer
 from tests.tables.clubs import table
 
 TOWERS = table(
-    "tower,city,height,opened,visitors,floors open",
+    "tower,city,height,opened,visitors,lifts",
     *("Kite,Oslo,90,1970,400,3", "Reed,Rome,120,1990,200,4", "Sail,Oslo,60,2011,900,5", "Tusk,Rome,75,1955,100,6"),
     *("Urn,Oslo,45,2003,300,7", "total,,390,,1900,"),
 )
