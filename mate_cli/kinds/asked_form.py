@@ -15,7 +15,7 @@ from mate_cli.tables.answer_form import (
     each_once,
     with_all_names,
 )
-from mate_cli.tables.asked_names import asked_names
+from mate_cli.tables.asked_columns import in_asked_column
 from mate_cli.tables.longest_standing import longest_standing
 from mate_cli.tables.most_frequent import most_frequent
 from mate_cli.tables.prices import asked_amounts
@@ -26,14 +26,14 @@ from mate_cli.tasks.table_qa import TableAnswer
 
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
-    """Return a prediction with names for cells that repeat the question, with the rows that have all names of the
-    question, with their prices or amounts, with those beside the texts that it adds up, with the sum or the count as
+    """Return a prediction in the column that the question asks for, with the rows that have all names of the question,
+    with their prices or amounts, with those beside the texts that it adds up, with the sum or the count as
     its operator, with each of equal cells once, with its surest cell alone, or with a cell of the largest group of
     rows, of the row that began first or of the one at a place of an order, each where the words of the question ask for
     that. A prediction without cells stays as it is.
     """
     if prediction.aggregation == NONE.name:
-        prediction = _naming(question, table, prediction)
+        prediction = _moved(question, table, prediction)
     if (cell := _sought(question, table, prediction)) is not None:
         surest = (max(prediction.probabilities),)
         return replace(prediction, cells=(cell,), probabilities=surest, aggregation=NONE.name)
@@ -71,9 +71,9 @@ def _sought(question: str, table: Table, prediction: TableAnswer) -> Coordinate 
     return most_frequent(question, table) if row is None else (row, columns.pop())
 
 
-def _naming(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
-    names = asked_names(question, table, prediction.cells)
-    return prediction if names == [*prediction.cells] else _computing(prediction, names, NONE.name)
+def _moved(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
+    cells = in_asked_column(question, table, prediction.cells)
+    return prediction if cells == [*prediction.cells] else _computing(prediction, cells, NONE.name)
 
 
 def _computing(prediction: TableAnswer, cells: Sequence[Coordinate], aggregation: str) -> TableAnswer:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from mate_cli.tables.named_rows import Sign
 from mate_cli.tables.number_words import CARDINALS, SCALES
-from mate_cli.tables.queries.scales import is_price, more, scale
+from mate_cli.tables.queries.headers import words_of
+from mate_cli.tables.queries.scales import PRICES, more, scale
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_total
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Table
@@ -92,10 +93,19 @@ def _column(limit: re.Match[str], before: str, columns: Sequence[TypedColumn]) -
         measured = [column for column in columns if _direction(comparative, column)]
         return measured[0] if len(measured) == 1 else None
     for word in (*words(limit["after"]), *reversed(words(before))):
-        named = [column for column in columns if word in words(column.name) or (word in _COST and is_price(column))]
+        named = [
+            column
+            for column in columns
+            if word in words(column.name) or (word in _COST and {*words_of(column.name)} & PRICES)
+        ]
         if named:
             return named[0] if len(named) == 1 else None
     return None
+
+
+def _is_named(column: TypedColumn, word: str) -> bool:
+    """Return whether a word is in the header of a column, or says "cost" of one of prices."""
+    return word in words(column.name) or (word in _COST and not PRICES.isdisjoint(words_of(column.name)))
 
 
 def _direction(comparative: str, column: TypedColumn) -> int:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 from mate_cli.tables.aggregation import AVERAGE, NONE, SUM, Operator
 from mate_cli.tables.answer_form import has_amounts
 from mate_cli.tables.queries.headers import REMARK, words_of
+from mate_cli.tables.queries.scales import PRICES
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.text import normalize_for_match
 
 _HEADERS = {
-    "cost": frozenset(["charge", "cost", "costs", "fare", "fee", "fees", "price", "prices", "rate", "rates", "rent"]),
+    "cost": PRICES,
     "earn": frozenset(["earnings", "income", "pay", "salary", "wage", "wages"]),
 }
 _ASKS = re.compile(r"(?:what|how much) (?:do|does|did|will|would) .*\b(cost|earn)\b(?! (?:less|more|than)\b)")

@@ -8,7 +8,7 @@ whose column is clear weights 0.11.0 answer none. Extremes they mostly find, but
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mate_cli.tables.answer_form import wants_one
@@ -18,7 +18,7 @@ from mate_cli.tables.longest_standing import BEGINS
 from mate_cli.tables.named_rows import TO_OTHER_ROWS
 from mate_cli.tables.number_words import ORDINALS
 from mate_cli.tables.queries.headers import words_of
-from mate_cli.tables.queries.scales import adjectives_of, most, scale
+from mate_cli.tables.queries.scales import PRICES, adjectives_of, most, scale
 from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_total
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import stems, stems_of_cells, words
@@ -31,12 +31,15 @@ _AT_PLACE = re.compile(
     rf"\b(?P<place>next|{'|'.join(_PLACES)})[ -]{_MOST}\b(?P<of>.*?)(?: (?:after|behind|following)\b|$)"
 )
 _EXTREME = re.compile(rf"\bthe {_MOST}\b(?P<of>.*)")
-_IN_TIME = re.compile(r"\b(?P<of>\w+) (?P<extreme>first|last|earliest|latest)$")
+_PLACED = "came|come|finish(?:ed)?|is|listed|place[ds]?|ranked|was"
+_IN_TIME = re.compile(rf"\b(?P<of>(?!(?:{_PLACED})\b)\w+) (?P<extreme>first|last|earliest|latest)$")
+_DIGIT = re.compile(r"\d")
 _HIGH = frozenset(["best", "biggest", "greatest", "highest", "largest", "longest", "most"])
 _LOW = frozenset(["fewest", "least", "lowest", "shortest", "smallest", "worst"])
 _LATE = frozenset(["last", "latest", "most recent", "newest"])
 _EARLY = frozenset(["earliest", "first", "oldest"])
 _FIRST_IS_BEST = frozenset(["place", "position", "rank", "time"])
+_OF_PRICES = ("expensive", "cheap")
 _TIMES = (ColumnType.DATE, ColumnType.YEAR)
 
 
@@ -79,7 +82,8 @@ def extreme_row(question: str, table: Table) -> int | None:
     others = named.others if named.rows else frozenset(format_names(question).split())
     if order is None or (named.rows and not named.suffice) or (others & TO_OTHER_ROWS) - {"least"}:
         return None
-    if (stems(others) - stems_of_cells(table.header)) & stems_of_cells(cell for row in table.rows for cell in row):
+    rest = stems(others) - stems_of_cells(table.header)
+    if _DIGIT.search(" ".join(rest)) or rest & stems_of_cells(cell for row in table.rows for cell in row):
         return None
     return _at_place(most_behind_headers(question, table, named.rows or range(table.num_rows)), order, table, 1)
 
@@ -101,20 +105,27 @@ def _ranked(among: Iterable[int], order: _Order, table: Table) -> list[tuple[int
 
 
 def _order(extreme: str, of: str, table: Table) -> _Order | None:
+    """Return the order of the one column that may be meant: of those named, measured by an adjective, or of times."""
     columns = [column for column in Sheet(table).columns if column.is_ordered]
     named = [column for column in columns if {*words(of)} & stems(words_of(column.name))]
     numbers = [column for column in named if column.kind is ColumnType.NUMBER]
     if extreme in _HIGH | _LOW and len(numbers) == 1:
         first_is_best = {*words_of(numbers[0].name)} & _FIRST_IS_BEST and extreme in ("best", "worst")
         return None if first_is_best else _Order(numbers[0].place, extreme in _HIGH)
-    measured = [*_measured(extreme, of, columns)]
-    if not measured and extreme in _LATE | _EARLY:
-        times = [column for column in named if column.kind in _TIMES]
-        if not times and extreme not in ("first", "last"):
-            times = [column for column in columns if column.kind in _TIMES]
-        begins = [column for column in times if {*words_of(column.name)} & BEGINS]
-        measured = [_Order(column.place, extreme in _LATE) for column in (begins if len(times) > 1 else times)]
-    return measured[0] if len(measured) == 1 else None
+    orders = [*_measured(extreme, of, columns)]
+    if not orders and extreme in _LATE | _EARLY:
+        orders = [_Order(column.place, extreme in _LATE) for column in _times(extreme, named, columns)]
+    return orders[0] if len(orders) == 1 else None
+
+
+def _times(extreme: str, named: Sequence[TypedColumn], columns: Sequence[TypedColumn]) -> list[TypedColumn]:
+    """Return the columns of times that may be meant: those named, else all; of several those of beginnings."""
+    times = [column for column in named if column.kind in _TIMES]
+    if not times:
+        kinds = (ColumnType.DATE,) if extreme in ("first", "last") else _TIMES
+        times = [column for column in columns if column.kind in kinds]
+    begin = [column for column in times if {*words_of(column.name)} & BEGINS]
+    return begin if len(times) > 1 else times
 
 
 def _measured(extreme: str, of: str, columns: Iterable[TypedColumn]) -> Iterable[_Order]:
@@ -122,7 +133,8 @@ def _measured(extreme: str, of: str, columns: Iterable[TypedColumn]) -> Iterable
     wanted = " ".join([extreme, *of.split()[:1]]) if extreme == "most" else extreme
     for column in columns:
         others = {adjective for other in column.others for word in words_of(other) for adjective in adjectives_of(word)}
-        for highest_first, adjective in zip((True, False), scale(column) or (), strict=False):
+        adjectives = scale(column) or (_OF_PRICES if {*words_of(column.name)} & PRICES else ())
+        for highest_first, adjective in zip((True, False), adjectives, strict=False):
             if most(adjective) == wanted and adjective not in others:
                 yield _Order(column.place, highest_first)
 

@@ -72,6 +72,9 @@ BEGINNINGS = {name: f"was {name}" for name in _STARTED} | {
 
 _BASES = {"started": "start", "joined": "join", "arrived": "arrive", "left": "leave"}
 _PRICES = ("price", "cost", "fee", "fare")
+PRICES = frozenset(["charge", "cost", "costs", "fare", "fee", "fees", "price", "prices", "rate", "rates", "rent"])
+"""Words in the headers of prices, more than questions are made about."""
+
 _SUMS = (
     *("cost", "price", "fee", "amount", "salary", "budget", "revenue", "income", "spending", "spent"),
     *("deposit", "funding", "donation", "rent"),
