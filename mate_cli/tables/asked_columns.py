@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from mate_cli.tables.flagged_rows import flag_columns
-from mate_cli.tables.queries.sheet import ColumnType, Sheet
+from mate_cli.tables.queries.sheet import ColumnType, sheet_of
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.table_index import words
 from mate_cli.tables.text import format_names
@@ -33,20 +33,20 @@ def in_asked_column(question: str, table: Table, cells: Sequence[Coordinate]) ->
 
 
 def _of_names(question: str, table: Table, cells: Sequence[Coordinate]) -> int | None:
-    asked, flags, subject = f" {format_names(question)} ", flag_columns(table), Sheet(table).subject
+    asked, flags = f" {format_names(question)} ", flag_columns(table)
 
     def is_said(cell: Coordinate) -> bool:
         row, column = cell
         text = format_names(table.rows[row][column].text)
         return column in flags or (bool(text) and f" {text} " in asked)
 
-    if subject is None or not all(map(is_said, cells)) or any(is_said((row, subject.place)) for row, _ in cells):
+    if not all(map(is_said, cells)) or (subject := sheet_of(table).subject) is None:
         return None
-    return subject.place
+    return None if any(is_said((row, subject.place)) for row, _ in cells) else subject.place
 
 
 def _of_times(question: str, table: Table, cells: Sequence[Coordinate]) -> int | None:
-    dates = [column for column in Sheet(table).columns if column.kind is ColumnType.DATE]
+    dates = [column for column in sheet_of(table).columns if column.kind is ColumnType.DATE]
     said = [column.place for column in dates if {*words(question)} & {*words(column.name)}]
     others = {column.place for column in dates}.difference(said)
     return said[0] if len(said) == 1 and {column for _, column in cells} <= others else None

@@ -13,7 +13,7 @@ from mate_cli.tables.named_rows import Sign
 from mate_cli.tables.number_words import CARDINALS, SCALES
 from mate_cli.tables.queries.headers import words_of
 from mate_cli.tables.queries.scales import PRICES, more, scale
-from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_total
+from mate_cli.tables.queries.sheet import ColumnType, TypedColumn, is_total, sheet_of
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import words
@@ -64,7 +64,7 @@ def limited_rows(question: str, spans: Sequence[tuple[int, int]], table: Table) 
     limits = [] if _YES_OR_NO.match(question) else [*_LIMIT.finditer(question)]
     columns = [
         column
-        for column in (Sheet(table).columns if limits else ())
+        for column in (sheet_of(table).columns if limits else ())
         if column.kind is ColumnType.NUMBER and not is_label(column) and len({*column.keys}) > 1
     ]
     signs = []

@@ -19,7 +19,7 @@ from mate_cli.tables.named_rows import TO_OTHER_ROWS
 from mate_cli.tables.number_words import ORDINALS
 from mate_cli.tables.queries.headers import words_of
 from mate_cli.tables.queries.scales import PRICES, adjectives_of, most, scale
-from mate_cli.tables.queries.sheet import ColumnType, Sheet, TypedColumn, is_total
+from mate_cli.tables.queries.sheet import ColumnType, TypedColumn, is_total, sheet_of
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import stems, stems_of_cells, words
 from mate_cli.tables.text import format_names, normalize_for_match
@@ -106,7 +106,7 @@ def _ranked(among: Iterable[int], order: _Order, table: Table) -> list[tuple[int
 
 def _order(extreme: str, of: str, table: Table) -> _Order | None:
     """Return the order of the one column that may be meant: of those named, measured by an adjective, or of times."""
-    columns = [column for column in Sheet(table).columns if column.is_ordered]
+    columns = [column for column in sheet_of(table).columns if column.is_ordered]
     named = [column for column in columns if {*words(of)} & stems(words_of(column.name))]
     numbers = [column for column in named if column.kind is ColumnType.NUMBER]
     if extreme in _HIGH | _LOW and len(numbers) == 1:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from mate_cli.tables.everyday_values import values_of_column
@@ -198,6 +198,12 @@ class Sheet:
             for column, cell in enumerate(row):
                 places.setdefault(normalize_for_match(cell.text), set()).add(column)
         return places
+
+
+@lru_cache(maxsize=8)  # several rules look at the table of one question
+def sheet_of(table: Table) -> Sheet:
+    """Return the table with typed columns."""
+    return Sheet(table)
 
 
 def _is_code(column: TypedColumn) -> bool:
