@@ -53,7 +53,8 @@ def most_behind_headers(question: str, table: Table, rows: Iterable[int]) -> lis
         row: sum(f" {header} {format_names(table.rows[row][column].text)} " in asked for column, header in named)
         for row in rows
     }
-    return [row for row, count in counts.items() if count == max(counts.values())]
+    most = max(counts.values(), default=0)
+    return [row for row, count in counts.items() if count == most]
 
 
 def _one_word(text: str) -> str:

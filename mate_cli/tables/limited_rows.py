@@ -45,6 +45,7 @@ _LIMIT = re.compile(
 _BEFORE = re.compile(r"(?:[\w'²³]+ ){0,4}$")
 _NEGATION = re.compile(r"\b(?:not|no|never|\w+n't)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can)\b", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _COST = frozenset(words("cost costs price priced paid pay"))
 _HIGHER = frozenset(["greater", "higher", "larger", "bigger", "longer"])
 _LOWER = frozenset(["lower", "smaller", "shorter"])
@@ -62,42 +63,37 @@ def limited_rows(question: str, spans: Sequence[tuple[int, int]], table: Table) 
         spans: of the words of the question, in characters.
     """
     limits = [] if _YES_OR_NO.match(question) else [*_LIMIT.finditer(question)]
-    columns = [
-        column
-        for column in (sheet_of(table).columns if limits else ())
-        if column.kind is ColumnType.NUMBER and not is_label(column) and len({*column.keys}) > 1
-    ]
+    columns = [*filter(_has_limits, sheet_of(table).columns if limits else ())]
     signs = []
     for limit in limits:
-        before = _BEFORE.search(question, 0, limit.start())
-        column = _column(limit, before[0] if before else "", columns)
+        before = found[0] if (found := _BEFORE.search(question, 0, limit.start())) else ""
+        column = None if _NEGATION.search(before) else _column(limit, before, columns)
         fits = None if column is None else _fits(limit, column)
-        if column is None or fits is None or _NEGATION.search(before[0] if before else ""):
-            continue
-        rows = frozenset(
-            row
-            for row, key in enumerate(column.keys)
-            if isinstance(key, float) and fits(key) and not is_total(table.rows[row])
-        )
-        end = limit.start("after")
-        places = frozenset(place for place, (start, _) in enumerate(spans) if limit.start() <= start < end)
+        rows = frozenset() if column is None or fits is None else _rows(column, fits, table)
         if 0 < len(rows) < table.num_rows:
-            signs.append(Sign(rows, places))
+            said = range(limit.start(), limit.start("after"))
+            signs.append(Sign(rows, frozenset(place for place, (start, _) in enumerate(spans) if start in said)))
     return signs
+
+
+def _has_limits(column: TypedColumn) -> bool:
+    return column.kind is ColumnType.NUMBER and not is_label(column) and len({*column.keys}) > 1
+
+
+def _rows(column: TypedColumn, fits: _Fits, table: Table) -> frozenset[int]:
+    numbers = ((row, key) for row, key in enumerate(column.keys) if isinstance(key, float))
+    return frozenset(row for row, number in numbers if fits(number) and not is_total(table.rows[row]))
 
 
 def _column(limit: re.Match[str], before: str, columns: Sequence[TypedColumn]) -> TypedColumn | None:
     """Return the one column that a limit is about; None if it may be several, or none."""
-    comparative = (limit["comparative"] or "greater").lower()
-    if comparative not in _HIGHER | _LOWER:
+    if (comparative := limit["comparative"]) and comparative.lower() not in _HIGHER | _LOWER:
         measured = [column for column in columns if _direction(comparative, column)]
         return measured[0] if len(measured) == 1 else None
-    for word in (*words(limit["after"]), *reversed(words(before))):
-        named = [
-            column
-            for column in columns
-            if word in words(column.name) or (word in _COST and {*words_of(column.name)} & PRICES)
-        ]
+    after = words(limit["after"])
+    between_years = limit["low"] and all(_YEAR.fullmatch(limit[name]) for name in ("low", "high"))
+    for word in (*after, *(() if between_years else reversed(words(before)))):
+        named = [column for column in columns if _is_named(column, word)]
         if named:
             return named[0] if len(named) == 1 else None
     return None
@@ -126,8 +122,8 @@ def _fits(limit: re.Match[str], column: TypedColumn) -> _Fits | None:
         return lambda number: number >= low
     if limit["most"] or limit["or_less"]:
         return lambda number: number <= high
-    comparative = (limit["comparative"] or "").lower()
-    if limit["below"] or comparative in _LOWER or _direction(comparative, column) < 0:
+    comparative = limit["comparative"] or ""
+    if limit["below"] or comparative.lower() in _LOWER or _direction(comparative, column) < 0:
         return lambda number: number < low
     return lambda number: number > high
 

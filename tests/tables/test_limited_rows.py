@@ -47,6 +47,7 @@ def rows_of(question: str, of: Table = PARCELS) -> tuple[int, ...]:
         ("Which parcels have more than 7?", ()),
         ("Which parcels have more boxes than P2?", ()),
         ("Which parcels came after 2020?", ()),
+        ("How many boxes were sent between 2001 and 2005?", ()),
     ],
 )
 def test_the_rows_within_a_limit(question: str, rows: tuple[int, ...]) -> None:
