@@ -19,7 +19,7 @@ from mate_cli.tables.asked_columns import in_asked_column
 from mate_cli.tables.longest_standing import longest_standing
 from mate_cli.tables.most_frequent import most_frequent
 from mate_cli.tables.prices import asked_amounts
-from mate_cli.tables.ranked_rows import extreme_row, ranked_row
+from mate_cli.tables.ranked_rows import compared_cell, extreme_row, ranked_row
 from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.whole_lists import whole_list
 from mate_cli.tasks.table_qa import TableAnswer
@@ -64,8 +64,11 @@ def _sought(question: str, table: Table, prediction: TableAnswer) -> Coordinate 
     """Return the cell that answers a question which models, pointing to cells one by one, hardly ever answer."""
     if not prediction.cells:
         return None
+    is_cell = prediction.aggregation == NONE.name
+    if is_cell and (named := compared_cell(question, table)) is not None:
+        return named
     columns = {column for _, column in prediction.cells}
-    rules = (longest_standing, ranked_row, *((extreme_row,) if prediction.aggregation == NONE.name else ()))
+    rules = (longest_standing, ranked_row, *((extreme_row,) if is_cell else ()))
     rows = (rule(question, table) for rule in rules if len(columns) == 1)
     row = next((row for row in rows if row is not None), None)
     return most_frequent(question, table) if row is None else (row, columns.pop())

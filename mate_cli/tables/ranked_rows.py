@@ -1,5 +1,5 @@
 """Find the row at a place of an order: "the second tallest tower", "the next oldest member after Ann", "the cheapest
-room with a projector".
+room with a projector", "which is older, Ann or Bob?".
 
 A model points to cells one by one and hardly ever counts places: of the seven such questions of WikiTableQuestions dev
 whose column is clear weights 0.11.0 answer none. Extremes they mostly find, but seldom those of some rows.
@@ -20,7 +20,7 @@ from mate_cli.tables.number_words import ORDINALS
 from mate_cli.tables.queries.headers import words_of
 from mate_cli.tables.queries.scales import PRICES, adjectives_of, most, scale
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn, is_total, sheet_of
-from mate_cli.tables.table import Table
+from mate_cli.tables.table import Coordinate, Table
 from mate_cli.tables.table_index import stems, stems_of_cells, words
 from mate_cli.tables.text import format_names, normalize_for_match
 
@@ -33,6 +33,11 @@ _AT_PLACE = re.compile(
 _EXTREME = re.compile(rf"\bthe {_MOST}\b(?P<of>.*)")
 _PLACED = "came|come|finish(?:ed)?|is|listed|place[ds]?|ranked|was"
 _IN_TIME = re.compile(rf"\b(?P<of>(?!(?:{_PLACED})\b)\w+) (?P<extreme>first|last|earliest|latest)$")
+_COMPARED = re.compile(
+    r"\b(?P<costs>costs? )?(?P<comparative>more|less|better|worse|\w{2,}er)\b(?=(?P<of>.*?)(?:,| (?:or|than)\b|$))"
+)
+_NO_COMPARISON = re.compile(r"^how\b|\bmore or (?:fewer|less)\b")
+_SUPERLATIVES = {"more": "most", "less": "least", "better": "best", "worse": "worst"}
 _DIGIT = re.compile(r"\d")
 _HIGH = frozenset(["best", "biggest", "greatest", "highest", "largest", "longest", "most"])
 _LOW = frozenset(["fewest", "least", "lowest", "shortest", "smallest", "worst"])
@@ -40,6 +45,7 @@ _LATE = frozenset(["last", "latest", "most recent", "newest"])
 _EARLY = frozenset(["earliest", "first", "oldest"])
 _FIRST_IS_BEST = frozenset(["place", "position", "rank", "time"])
 _OF_PRICES = ("expensive", "cheap")
+_OPPOSITES = {"cheap": "least expensive"}
 _TIMES = (ColumnType.DATE, ColumnType.YEAR)
 
 
@@ -88,6 +94,31 @@ def extreme_row(question: str, table: Table) -> int | None:
     return _at_place(most_behind_headers(question, table, named.rows or range(table.num_rows)), order, table, 1)
 
 
+def compared_cell(question: str, table: Table) -> Coordinate | None:
+    """Return the name, of two that a question compares, whose row comes first: "which is older, Ann or Bob?".
+
+    None for the reasons of ``ranked_row``, or if the question does not offer two names of one row each.
+    """
+    text = _plain(question)
+    compares = " or " in text and not _NO_COMPARISON.search(text)
+    names = asked_rows(question, table).of_names if compares else ()
+    rows = sorted({row for of_name in names for row in of_name})
+    if len(names) != 2 or len(rows) != 2:
+        return None
+    for asked in _COMPARED.finditer(text):
+        comparative, of = asked["comparative"], " expensive" if asked["costs"] else asked["of"]
+        order = _order(_SUPERLATIVES.get(comparative, re.sub("er$", "est", comparative)), of, table)
+        if order is not None and (row := _at_place(rows, order, table, 1)) is not None:
+            return _named_cell(text, table, row)
+    return None
+
+
+def _named_cell(text: str, table: Table, row: int) -> Coordinate | None:
+    """Return the first cell of a row that stands in a question."""
+    asked, names = f" {format_names(text)} ", [format_names(cell.text) for cell in table.rows[row]]
+    return next(((row, column) for column, name in enumerate(names) if name and f" {name} " in asked), None)
+
+
 def _at_place(among: Iterable[int], order: _Order, table: Table, place: int) -> int | None:
     """Return the row at a place, from 1; None if there is none, or others have its rank or share one before it."""
     ranked = _ranked(among, order, table)
@@ -130,12 +161,12 @@ def _times(extreme: str, named: Sequence[TypedColumn], columns: Sequence[TypedCo
 
 def _measured(extreme: str, of: str, columns: Iterable[TypedColumn]) -> Iterable[_Order]:
     """Yield the columns that an adjective alone measures: "tallest", or "most" before "expensive"."""
-    wanted = " ".join([extreme, *of.split()[:1]]) if extreme == "most" else extreme
+    wanted = " ".join([extreme, *of.split()[:1]]) if extreme in ("most", "least") else extreme
     for column in columns:
         others = {adjective for other in column.others for word in words_of(other) for adjective in adjectives_of(word)}
         adjectives = scale(column) or (_OF_PRICES if {*words_of(column.name)} & PRICES else ())
         for highest_first, adjective in zip((True, False), adjectives, strict=False):
-            if most(adjective) == wanted and adjective not in others:
+            if wanted in (most(adjective), _OPPOSITES.get(adjective)) and adjective not in others:
                 yield _Order(column.place, highest_first)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mate_cli.kinds.asked_form import as_asked
-from mate_cli.tables.ranked_rows import ranked_row
+from mate_cli.tables.ranked_rows import compared_cell, ranked_row
 from mate_cli.tasks.table_qa import TableAnswer
 from tests.tables.clubs import table
 
@@ -43,6 +43,38 @@ TOWERS = table(
 )
 def test_the_row_at_a_place(question: str, row: int | None) -> None:
     assert ranked_row(question, TOWERS) == row
+
+
+@pytest.mark.parametrize(
+    ("question", "cell"),
+    [
+        ("Which is taller, Kite or Reed?", (1, 0)),
+        ("Is Urn or Sail shorter?", (4, 0)),
+        ("Which tower has more visitors, Tusk or Urn?", (4, 0)),
+        ("Did Kite or Reed have fewer visitors?", (1, 0)),
+        ("Was Kite or Reed opened earlier?", (0, 0)),
+        ("Which costs more, Kite or Reed?", None),  # no column of prices
+        ("Which is taller, Oslo or Rome?", None),  # several rows each
+        ("Which is taller, Kite or another?", None),
+        ("Which is nicer, Kite or Reed?", None),
+        ("How many more visitors has Kite or Reed?", None),
+        ("Which is taller, Kite and Reed?", None),
+        ("Has Kite more or fewer visitors than Reed?", None),
+    ],
+)
+def test_the_one_of_two_names(question: str, cell: tuple[int, int] | None) -> None:
+    assert compared_cell(question, TOWERS) == cell
+
+
+def test_more_costs_more() -> None:
+    rooms = table("room,day rate", "Elm,80", "Oak,65", "Fir,80")
+    assert compared_cell("Which costs more, Elm or Oak?", rooms) == (0, 0)
+    assert compared_cell("Which costs less, Elm or Oak?", rooms) == (1, 0)
+    assert compared_cell("Is Elm or Oak less expensive?", rooms) == (1, 0)
+    assert compared_cell("Is Elm or Oak more expensive?", rooms) == (0, 0)
+    assert compared_cell("Which costs more, Elm or Fir?", rooms) is None
+    both = TableAnswer("0", ((0, 0), (1, 0)), (0.9, 0.6), "NONE", 0.9)
+    assert as_asked("Which costs more, Elm or Oak?", rooms, both).cells == ((0, 0),)
 
 
 def test_the_best_time_may_be_the_lowest() -> None:
