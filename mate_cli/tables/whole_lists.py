@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mate_cli.tables.aggregation import COUNT
+from mate_cli.tables.aggregation import COUNT, NONE
 from mate_cli.tables.answer_form import asked_kind
 from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.queries.headers import is_plural, plural
@@ -17,6 +17,9 @@ from mate_cli.tables.text import normalize_for_match, stem
 _DIFFERENT = re.compile(
     r"how many (?:different|distinct|unique) (.+?)(?: (?:are (?:there|listed)|do we have|exist))?(?: in total)?$"
 )
+_INPUT = 40
+"""Rows of six columns that an input of the training has, about: of more rows a model misses some."""
+
 _SOME = re.compile(
     r"\d|\b(?:both|every|first|last|least|less|more|most|next|once|one|only|or|other|previous|same|second|third|worst"
     r"|\w{2,}est)\b"
@@ -26,25 +29,27 @@ _FEW = re.compile(r"(?:(?:can you )?(?:give|list|name) (?:me )?(?:a|an|any|one|t
 
 def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
     """Return the cells of all rows of a time or within a limit in the column of the chosen ones, if nothing else tells
-    rows apart; of all rows, if a question counts how many different things there are of what a header names.
+    rows apart; of all rows that a question names, if it computes with most of them and they are more than an input has;
+    of all rows, if it counts how many different things there are of what a header names.
 
-    The chosen cells, if some are of other rows or columns; if the question names rows, too, asks for one thing ("which
-    year"), for some ("name a player") or an extreme, or has another number; or if one of its words is a part of a cell:
-    "developers" may be a condition that the model knows.
+    The chosen cells, if some are of other rows or columns; if the question asks for one thing ("which year"), for some
+    ("name a player") or an extreme, or has another number; or if one of its words is a part of a cell: "developers" may
+    be a condition that the model knows.
     """
     if cells and aggregation == COUNT.name and (column := _counted(question, table)) is not None:
         return [(row, column) for row, own in enumerate(table.rows) if not is_blank(own[column].text)]
     asked, columns, rows = asked_rows(question, table), {column for _, column in cells}, {row for row, _ in cells}
-    by_value_alone = asked.by_value and asked.suffice and asked.most == 1
-    if not by_value_alone or len(columns) != 1 or not rows < {*asked.rows} or _SOME.search(" ".join(asked.others)):
+    by_value_alone = asked.by_value and asked.most == 1
+    misses_some = aggregation != NONE.name and len(asked.rows) > _INPUT and 2 * len(rows) >= len(asked.rows)
+    if len(columns) != 1 or not asked.suffice or not (by_value_alone or misses_some) or not rows < {*asked.rows}:
         return [*cells]
     text, headers = normalize_for_match(question), stems_of_cells(table.header)
     if _FEW.match(text) or (len(cells) == 1 and _asks_for_one(asked_kind(text), headers)):
         return [*cells]
-    if (stems(asked.others) - headers) & stems_of_cells(cell for row in table.rows for cell in row):
+    rest = stems(asked.others) - headers
+    if _SOME.search(" ".join(asked.others)) or rest & stems_of_cells(cell for row in table.rows for cell in row):
         return [*cells]
-    column = cells[0][1]
-    return [(row, column) for row in asked.rows]
+    return [(row, cells[0][1]) for row in asked.rows]
 
 
 def _counted(question: str, table: Table) -> int | None:
