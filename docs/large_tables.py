@@ -17,7 +17,7 @@ from pathlib import Path
 from textwrap import fill
 
 import pandas as pd
-from made_tables import SUBJECTS, Asked, drawn, statements
+from made_tables import SUBJECTS, Asked, drawn, groups, statements
 from scipy.stats import binomtest
 from tabulate import tabulate
 
@@ -32,11 +32,11 @@ ROWS = {30: 3, 100: 3, 300: 3, 1000: 3, 5000: 1}  # and tables of each kind that
 MOST_WHOLE = 1000  # rows that fit into one input of 16,384 tokens
 TRAINED = 512
 CUT, WHOLE, CHOSEN = f"{TRAINED} tokens", "all rows", "chosen rows"
-PARTS = {"questions": drawn, "statements": statements}
+PARTS = {"questions": drawn, "groups": groups, "statements": statements}
 
 
 def main(parts: Sequence[str]) -> None:
-    """Ask the questions, the statements, or both; the table has also what was asked before."""
+    """Ask the questions, those about many rows, the statements, or all; the table has also what was asked before."""
     FOLDER.mkdir(exist_ok=True)
     for part in parts or PARTS:
         pd.DataFrame(ask(part)).to_csv(FOLDER / f"{part}.csv", index=False)
@@ -88,14 +88,16 @@ def report(asked: Mapping[str, pd.DataFrame]) -> str:
         'another order or with others between ("Adler, Ann B." for Ann B. Adler, "Elmham part 5" for Elmham 5) or '
         'by the number of a code ("order number 1018" for A1018). Misspelt look-ups have two letters of a name swapped '
         '("Ann B. Alder", "Emlham 5"; orders have no names). The rules that find the rows of both were written after '
-        "the questions. Questions of all rows ask how many there are, and for the sum and the mean of a column. "
+        "the questions. Questions of all rows ask how many there are, and for the sum and the mean of a column; those "
+        "of many rows how many a country, an office or an operator has, for a sum of these, and for how many rows, of "
+        "all and of these, a number is above one that two fifths of all exceed. "
         "Statements say what a cell has "
         '("The price of order A1018 is $5.20"), which row has the highest or lowest number (of false ones the second), '
         "which of two rows has more, and whether a row has more than four fifths or five fourths of its number; half "
         "of them are right. A second model judges them; its chosen rows are those that the statement names, among "
         "others. The questions, and the statements about cells, were written before a model was asked; those about "
-        "numbers after one had been asked similar ones. Right answers in per cent, with Wilson's interval of "
-        "95%."
+        "numbers after one had been asked similar ones, and the questions about many rows after the rules for them. "
+        "Right answers in per cent, with Wilson's interval of 95%."
     )
     return (
         f"# {released_model()} on large tables\n\n{fill(text, 120, break_on_hyphens=False)}\n\n{right}\n\n"

@@ -40,8 +40,10 @@ class Subject(NamedTuple):
             and more than a number.
         reworded: from the key of a row to other words for it.
         number: column of distinct numbers; most, least: questions for their ends.
-        group: column of repeated values; rare: a value of few rows; count: the question for their number.
+        group: column of repeated values; rare: a value of few rows; count: the question for the number of rows of one.
         size, total, mean: questions for the number of rows, and for the sum and mean of the column ``added``.
+        total_of: the question for its sum of a group; above_in, above_of: for how many rows, of all and of a group, it
+            is more than a number.
     """
 
     draw: Callable[[Random, int], dict[str, list[str]]]
@@ -62,6 +64,9 @@ class Subject(NamedTuple):
     added: str
     total: str
     mean: str
+    total_of: str
+    above_in: str
+    above_of: str
 
 
 def orders(r: Random, rows: int) -> dict[str, list[str]]:
@@ -127,11 +132,14 @@ SUBJECTS = (
         "Which order has the lowest price?",
         "country",
         "Kenya",
-        "How many orders are from Kenya?",
+        "How many orders are from {}?",
         "How many orders are there?",
         "quantity",
         "What is the total quantity?",
         "What is the average quantity?",
+        "What is the total quantity of the orders from {}?",
+        "How many orders have a quantity of more than {}?",
+        "How many orders from {} have a quantity of more than {}?",
     ),
     Subject(
         staff,
@@ -151,11 +159,14 @@ SUBJECTS = (
         "Who has the lowest salary?",
         "office",
         "Nice",
-        "How many people work in Nice?",
+        "How many people work in {}?",
         "How many people are there?",
         "salary",
         "What is the total salary?",
         "What is the average salary?",
+        "What is the total salary of the people in {}?",
+        "How many people have a salary of more than {}?",
+        "How many people in {} have a salary of more than {}?",
     ),
     Subject(
         stations,
@@ -175,11 +186,14 @@ SUBJECTS = (
         "Which station has the fewest passengers?",
         "operator",
         "Ferry",
-        "How many stations does Ferry operate?",
+        "How many stations does {} operate?",
         "How many stations are there?",
         "platforms",
         "How many platforms are there in total?",
         "What is the average number of platforms?",
+        "How many platforms do the stations of {} have in total?",
+        "How many stations have more than {} platforms?",
+        "How many stations of {} have more than {} platforms?",
     ),
 )
 
@@ -224,11 +238,26 @@ def questions(subject: Subject, frame: pd.DataFrame, r: Random) -> Iterator[Aske
     numbers = _numbers(frame[subject.number])
     yield Asked("superlative", subject.most, frame[subject.key][numbers.idxmax()])
     yield Asked("superlative", subject.least, frame[subject.key][numbers.idxmin()])
-    yield Asked("count of 2 to 5", subject.count, str((frame[subject.group] == subject.rare).sum()))
+    yield Asked(
+        "count of 2 to 5", subject.count.format(subject.rare), str((frame[subject.group] == subject.rare).sum())
+    )
     added = frame[subject.added].astype(float)
     yield Asked("of all rows", subject.size, str(len(frame)))
     yield Asked("of all rows", subject.total, f"{added.sum():.10g}")
     yield Asked("of all rows", subject.mean, f"{added.mean():.10g}")
+
+
+def groups(rows: int, tables: int) -> Iterator[tuple[pd.DataFrame, Asked]]:
+    """Yield questions about many rows of the tables of ``drawn``: those of the largest group and above a number."""
+    for subject, frame, _ in _tables(rows, tables):
+        value, added = frame[subject.group].mode()[0], frame[subject.added].astype(float)
+        limit = int(added.quantile(0.6))
+        of_group, above = frame[subject.group] == value, added > limit
+        yield frame, Asked("count of many", subject.count.format(value), str(of_group.sum()))
+        yield frame, Asked("sum of many", subject.total_of.format(value), f"{added[of_group].sum():.10g}")
+        yield frame, Asked("count above a number", subject.above_in.format(limit), str(above.sum()))
+        asked = subject.above_of.format(value, limit)
+        yield frame, Asked("count of many above a number", asked, str((of_group & above).sum()))
 
 
 def statements(rows: int, tables: int) -> Iterator[tuple[pd.DataFrame, Asked]]:

@@ -17,8 +17,11 @@ from mate_cli.tables.text import normalize_for_match, stem
 _DIFFERENT = re.compile(
     r"how many (?:different|distinct|unique) (.+?)(?: (?:are (?:there|listed)|do we have|exist))?(?: in total)?$"
 )
-_INPUT = 40
-"""Rows of six columns that an input of the training has, about: of more rows a model misses some."""
+_MANY = 20
+"""Rows with a name, of more of which a model that computes misses some."""
+
+_HALF, _THIRD = 1 / 2, 1 / 3
+"""Shares of the named rows, of which a model that computes with more means all; of a time or a limit it misses more."""
 
 _SOME = re.compile(
     r"\d|\b(?:both|every|first|last|least|less|more|most|next|once|one|only|or|other|previous|same|second|third|worst"
@@ -29,8 +32,8 @@ _FEW = re.compile(r"(?:(?:can you )?(?:give|list|name) (?:me )?(?:a|an|any|one|t
 
 def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggregation: str) -> list[Coordinate]:
     """Return the cells of all rows of a time or within a limit in the column of the chosen ones, if nothing else tells
-    rows apart; of all rows that a question names, if it computes with most of them and they are more than an input has;
-    of all rows, if it counts how many different things there are of what a header names.
+    rows apart; of all rows that a question names, if the model computes with most of them and they are many or told
+    apart so; of all rows, if the question counts how many different things there are of what a header names.
 
     The chosen cells, if some are of other rows or columns; if the question asks for one thing ("which year"), for some
     ("name a player") or an extreme, or has another number; or if one of its words is a part of a cell: "developers" may
@@ -40,13 +43,14 @@ def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggrega
         return [(row, column) for row, own in enumerate(table.rows) if not is_blank(own[column].text)]
     asked, columns, rows = asked_rows(question, table), {column for _, column in cells}, {row for row, _ in cells}
     by_value_alone = asked.by_value and asked.most == 1
-    misses_some = aggregation != NONE.name and len(asked.rows) > _INPUT and 2 * len(rows) >= len(asked.rows)
+    computes = aggregation != NONE.name and (asked.by_value or len(asked.rows) > _MANY)
+    misses_some = computes and len(rows) > len(asked.rows) * (_THIRD if asked.by_value else _HALF)
     if len(columns) != 1 or not asked.suffice or not (by_value_alone or misses_some) or not rows < {*asked.rows}:
         return [*cells]
     text, headers = normalize_for_match(question), stems_of_cells(table.header)
     if _FEW.match(text) or (len(cells) == 1 and _asks_for_one(asked_kind(text), headers)):
         return [*cells]
-    rest = stems(asked.others) - headers
+    rest = {word for word in stems(asked.others) - headers if len(word) > 1}  # initials of names are parts of cells
     if _SOME.search(" ".join(asked.others)) or rest & stems_of_cells(cell for row in table.rows for cell in row):
         return [*cells]
     return [(row, cells[0][1]) for row in asked.rows]

@@ -1,4 +1,4 @@
-"""Counts and sums of more rows than an input has: of those that a question names none is missed."""
+"""Counts and sums of many rows: of those that a question names none is missed."""
 
 from __future__ import annotations
 
@@ -41,8 +41,23 @@ def test_most_of_many_named_rows_are_all(question: str, operator: str, column: i
 
 
 def test_few_named_rows_stay() -> None:
-    chosen = [(row, 0) for row in range(0, 60, 2)]
-    assert whole_list("How many parcels go to Oslo?", parcels(80), chosen, "COUNT") == chosen
+    chosen = [(row, 0) for row in range(0, 36, 2)]
+    assert whole_list("How many parcels go to Oslo?", parcels(40), chosen, "COUNT") == chosen
+
+
+@pytest.mark.parametrize(("chosen", "whole"), [(2, False), (3, True), (7, True)])
+def test_rows_within_a_limit_are_all_if_more_than_a_third_are_chosen(chosen: int, whole: bool) -> None:
+    rows = [row for row in range(40) if row > 20 and row % 2 == 0 and row % 10]
+    cells = [(row, 0) for row in rows]
+    question = "How many parcels to Oslo have a price of more than 21?"
+    assert whole_list(question, parcels(40), cells[:chosen], "COUNT") == (cells if whole else cells[:chosen])
+    assert len(rows) == 8
+
+
+def test_initials_are_no_parts_of_cells() -> None:
+    people = table("name,pay", *(f"Ann {letter}. Lee,{7 * number}" for number, letter in enumerate("ABCDEFGH")))
+    chosen = [(row, 0) for row in range(4, 7)]
+    assert whole_list("How many people have a pay of more than 21?", people, chosen, "COUNT") == [*chosen, (7, 0)]
 
 
 def test_the_sum_is_that_of_all_rows() -> None:
