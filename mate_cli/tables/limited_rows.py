@@ -17,6 +17,7 @@ from mate_cli.tables.queries.sheet import ColumnType, TypedColumn, is_total, she
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import words
+from mate_cli.tables.text import stem
 
 _MANY = "|".join(SCALES)
 _SCALES = " ".join([*SCALES, *(f"{word}s" for word in SCALES)])
@@ -46,7 +47,7 @@ _BEFORE = re.compile(r"(?:[\w'²³]+ ){0,4}$")
 _NEGATION = re.compile(r"\b(?:not|no|never|\w+n't)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_COST = frozenset(words("cost costs price priced paid pay"))
+_COST = frozenset(map(stem, ("cost", "costs", "price", "priced", "paid", "pay")))
 _HIGHER = frozenset(["greater", "higher", "larger", "bigger", "longer"])
 _LOWER = frozenset(["lower", "smaller", "shorter"])
 _Fits = Callable[[float], bool]

@@ -38,7 +38,7 @@ ROOMS = table_of(
         ("Does Alder have a projector?", (0,), True),  # nothing but the name tells rows apart
         ("Is there a room with a projector?", (), False),
         ("Which rooms with a projector have more than 10 seats?", (0, 2), True),
-        ("Which rooms with a projector have more than 12 seats?", (0, 2), True),
+        ("Which rooms with a projector have more than 12 seats?", (2,), True),
         ("Which rooms are larger than the largest with a projector?", (0, 2), False),
         ("Which rooms have a projector, video and meals included?", (), False),  # no row has them all
         ("Which room is of the nation?", (), False),  # "maybe" is neither yes nor no
