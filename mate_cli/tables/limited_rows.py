@@ -17,7 +17,6 @@ from mate_cli.tables.queries.sheet import ColumnType, TypedColumn, is_total, she
 from mate_cli.tables.queries.words import is_label
 from mate_cli.tables.table import Table
 from mate_cli.tables.table_index import words
-from mate_cli.tables.text import stem
 
 _MANY = "|".join(SCALES)
 _SCALES = " ".join([*SCALES, *(f"{word}s" for word in SCALES)])
@@ -47,7 +46,7 @@ _BEFORE = re.compile(r"(?:[\w'²³]+ ){0,4}$")
 _NEGATION = re.compile(r"\b(?:not|no|never|\w+n't)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_COST = frozenset(map(stem, ("cost", "costs", "price", "priced", "paid", "pay")))
+_STEMS_OF_COST = frozenset(["cost", "paid", "pay", "price"])
 _HIGHER = frozenset(["greater", "higher", "larger", "bigger", "longer"])
 _LOWER = frozenset(["lower", "smaller", "shorter"])
 _Fits = Callable[[float], bool]
@@ -102,7 +101,7 @@ def _column(limit: re.Match[str], before: str, columns: Sequence[TypedColumn]) -
 
 def _is_named(column: TypedColumn, word: str) -> bool:
     """Return whether a word is in the header of a column, or says "cost" of one of prices."""
-    return word in words(column.name) or (word in _COST and not PRICES.isdisjoint(words_of(column.name)))
+    return word in words(column.name) or (word in _STEMS_OF_COST and not PRICES.isdisjoint(words_of(column.name)))
 
 
 def _direction(comparative: str, column: TypedColumn) -> int:
