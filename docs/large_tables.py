@@ -96,7 +96,8 @@ def report(asked: Mapping[str, pd.DataFrame]) -> str:
         "which of two rows has more, and whether a row has more than four fifths or five fourths of its number; half "
         "of them are right. A second model judges them; its chosen rows are those that the statement names, among "
         "others. The questions, and the statements about cells, were written before a model was asked; those about "
-        "numbers after one had been asked similar ones, and the questions about many rows after the rules for them. "
+        "numbers after one had been asked similar ones. The rules for many rows came of similar questions, and of a "
+        "first run of these, in which 120 of the 156 were right with the chosen rows. "
         "Right answers in per cent, with Wilson's interval of 95%."
     )
     return (
