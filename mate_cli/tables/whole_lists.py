@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mate_cli.tables.aggregation import COUNT, NONE
+from mate_cli.tables.aggregation import AVERAGE, COUNT, SUM
 from mate_cli.tables.answer_form import asked_kind
 from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.queries.headers import is_plural, plural
@@ -17,11 +17,12 @@ from mate_cli.tables.text import normalize_for_match, stem
 _DIFFERENT = re.compile(
     r"how many (?:different|distinct|unique) (.+?)(?: (?:are (?:there|listed)|do we have|exist))?(?: in total)?$"
 )
+_COMPUTING = frozenset([AVERAGE.name, COUNT.name, SUM.name])
 _MANY = 20
 """Rows with a name, of more of which a model that computes misses some."""
 
-_HALF, _THIRD = 1 / 2, 1 / 3
-"""Shares of the named rows, of which a model that computes with more means all; of a time or a limit it misses more."""
+_SHARE_OF_NAMES, _SHARE_OF_VALUES = 3 / 4, 1 / 3
+"""Shares of the named rows, and of those of a time or a limit: a model that computes with more of them means all."""
 
 _SOME = re.compile(
     r"\d|\b(?:both|every|first|last|least|less|more|most|next|once|one|only|or|other|previous|same|second|third|worst"
@@ -43,8 +44,9 @@ def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggrega
         return [(row, column) for row, own in enumerate(table.rows) if not is_blank(own[column].text)]
     asked, columns, rows = asked_rows(question, table), {column for _, column in cells}, {row for row, _ in cells}
     by_value_alone = asked.by_value and asked.most == 1
-    computes = aggregation != NONE.name and (asked.by_value or len(asked.rows) > _MANY)
-    misses_some = computes and len(rows) > len(asked.rows) * (_THIRD if asked.by_value else _HALF)
+    computes = aggregation in _COMPUTING and (asked.by_value or len(asked.rows) > _MANY)
+    share = _SHARE_OF_VALUES if asked.by_value else _SHARE_OF_NAMES
+    misses_some = computes and len(rows) > len(asked.rows) * share
     if len(columns) != 1 or not asked.suffice or not (by_value_alone or misses_some) or not rows < {*asked.rows}:
         return [*cells]
     text, headers = normalize_for_match(question), stems_of_cells(table.header)

@@ -27,7 +27,8 @@ def parcels(rows: int) -> Table:
         ("How many parcels go to Oslo?", "COUNT", 0, 5, True),
         ("What is the total price of the parcels to Oslo?", "SUM", 2, 5, True),
         ("What is the average price of the parcels to Oslo?", "AVERAGE", 2, 5, True),
-        ("How many parcels go to Oslo?", "COUNT", 0, 40, False),  # it may know another condition
+        ("How many parcels go to Oslo?", "COUNT", 0, 15, False),  # it may know another condition
+        ("What is the difference of the prices of the parcels to Oslo?", "DIFFERENCE", 2, 5, False),
         ("How many old parcels go to Oslo?", "COUNT", 0, 5, False),  # the word is a part of cells
         ("Which parcels go to Oslo?", "NONE", 0, 5, False),
         ("How many of the first 20 parcels go to Oslo?", "COUNT", 0, 5, False),
