@@ -27,11 +27,13 @@ from mate_cli.tasks.table_qa import TableAnswer
 
 def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswer:
     """Return a prediction in the column that the question asks for, with the rows that have all names of the question,
-    with their prices or amounts, with those beside the texts that it adds up, with the sum or the count as
-    its operator, with each of equal cells once, with its surest cell alone, or with a cell of the largest group of
-    rows, of the row that began first or of the one at a place of an order, each where the words of the question ask for
-    that. A prediction without cells stays as it is.
+    with their prices or amounts, with those beside the texts that it adds up, with the sum or the count as its
+    operator, with each of equal cells once, with its surest cell alone, or with a cell of the largest group of rows, of
+    the row that began first or of the one at a place of an order, each where the words of the question ask for that. A
+    prediction without cells stays as it is.
     """
+    if not prediction.cells:
+        return prediction
     if prediction.aggregation == NONE.name:
         prediction = _moved(question, table, prediction)
     if (cell := _sought(question, table, prediction)) is not None:
@@ -62,8 +64,6 @@ def as_asked(question: str, table: Table, prediction: TableAnswer) -> TableAnswe
 
 def _sought(question: str, table: Table, prediction: TableAnswer) -> Coordinate | None:
     """Return the cell that answers a question which models, pointing to cells one by one, hardly ever answer."""
-    if not prediction.cells:
-        return None
     is_cell = prediction.aggregation == NONE.name
     if is_cell and (named := compared_cell(question, table)) is not None:
         return named

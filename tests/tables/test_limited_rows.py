@@ -54,6 +54,10 @@ def test_the_rows_within_a_limit(question: str, rows: tuple[int, ...]) -> None:
     assert rows_of(question) == rows
 
 
+def test_a_table_without_rows_has_none_within_a_limit() -> None:
+    assert rows_of("Which parcels have more than 7 boxes?", table("parcel,boxes")) == ()
+
+
 def test_numbers_with_commas_and_in_words() -> None:
     towns = table("town,people", "Elm,1200", "Oak,90000", "Fir,3000000")
     assert rows_of("Which towns have more than 1,200 people?", towns) == (1, 2)
