@@ -25,6 +25,8 @@ def asked_rows(question: str, table: Table) -> NamedRows:
     """Return ``named_rows``, and of them, or of all, those that flags, dates and limits tell apart (``flagged_rows``,
     ``dated_rows``, ``limited_rows``).
     """
+    if not table.rows:
+        return NamedRows()
     matches = [*_WORD.finditer(question)]
     words = [_one_word(match.group()) for match in matches]
     limited = limited_rows(question, [match.span() for match in matches], table)

@@ -62,8 +62,7 @@ def limited_rows(question: str, spans: Sequence[tuple[int, int]], table: Table) 
     Args:
         spans: of the words of the question, in characters.
     """
-    sets_none = not table.rows or _YES_OR_NO.match(question)
-    limits = [] if sets_none else [*_LIMIT.finditer(question)]
+    limits = [] if _YES_OR_NO.match(question) else [*_LIMIT.finditer(question)]
     columns = [*filter(_has_limits, sheet_of(table).columns if limits else ())]
     signs = []
     for limit in limits:

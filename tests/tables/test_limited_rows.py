@@ -54,8 +54,8 @@ def test_the_rows_within_a_limit(question: str, rows: tuple[int, ...]) -> None:
     assert rows_of(question) == rows
 
 
-def test_a_table_without_rows_has_none_within_a_limit() -> None:
-    assert rows_of("Which parcels have more than 7 boxes?", table("parcel,boxes")) == ()
+def test_a_table_without_rows_has_none_that_are_asked_for() -> None:
+    assert asked_rows("Which parcels have more than 7 boxes?", table("parcel,boxes")).rows == ()
 
 
 def test_numbers_with_commas_and_in_words() -> None:
