@@ -15,7 +15,7 @@ from mate_cli.tables.columns import column_values
 from mate_cli.tables.named_rows import Sign
 from mate_cli.tables.number_words import MONTH_NUMBERS, MONTHS, ORDINALS
 from mate_cli.tables.table import Table
-from mate_cli.tables.table_index import stems
+from mate_cli.tables.table_index import stems, stems_of_cells
 from mate_cli.tables.text import format_names
 
 _YEAR = r"(?:19|20)\d\d"
@@ -112,7 +112,7 @@ def _column(words: Sequence[str], table: Table, fields: Sequence[int]) -> int | 
     """Return the column of dates with these fields that a question is about; None if it may be several, or none."""
     values = column_values(table)
     has_fields = values.common[:, fields].all(1) & values.dates[:, :, fields].any((0, 2))
-    headers = {place: stems(format_names(table.header[place].text).split()) for place in np.flatnonzero(has_fields)}
+    headers = {place: stems_of_cells([table.header[place]]) for place in np.flatnonzero(has_fields)}
     asked = stems(words)
     said = [place for place, header in headers.items() if header & asked]
     called = [place for place, header in headers.items() if header & _CALLED]

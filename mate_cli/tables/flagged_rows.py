@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from mate_cli.tables.named_rows import Sign
 from mate_cli.tables.table import Table
-from mate_cli.tables.table_index import stems
-from mate_cli.tables.text import format_names, stem
+from mate_cli.tables.table_index import stems_of_cells
+from mate_cli.tables.text import stem
 
 FLAGS: tuple[tuple[str, str | None], ...] = (("yes", "no"), ("true", "false"), ("y", "n"), ("x", None))
 """What columns of yes and no have, in lower case; None: an empty cell."""
@@ -64,7 +64,7 @@ def _flags(table: Table) -> tuple[_Flag, ...]:
     for column, (header, cells) in enumerate(zip(table.header, zip(*table.rows, strict=True), strict=True)):
         texts = [cell.text.strip().lower() or None for cell in cells]
         different = {*texts}
-        said = stems(format_names(header.text).split())
+        said = stems_of_cells([header])
         for yes, no in _MARKS if said else ():
             if different == {yes, no}:
                 of_yes = frozenset(row for row, text in enumerate(texts) if text == yes)
