@@ -21,7 +21,7 @@ from mate_cli.tables.queries.headers import words_of
 from mate_cli.tables.queries.scales import PRICES, adjectives_of, most, scale
 from mate_cli.tables.queries.sheet import ColumnType, TypedColumn, is_total, sheet_of
 from mate_cli.tables.table import Coordinate, Table
-from mate_cli.tables.table_index import stems, stems_of_cells, words
+from mate_cli.tables.table_index import parts_of_cells, stems, stems_of_cells, words
 from mate_cli.tables.text import format_names, normalize_for_match
 
 _PLACES = {word: place for word, place in ORDINALS.items() if 2 <= place <= 10}
@@ -88,8 +88,7 @@ def extreme_row(question: str, table: Table) -> int | None:
     others = named.others if named.rows else frozenset(format_names(question).split())
     if order is None or (named.rows and not named.suffice) or (others & TO_OTHER_ROWS) - {"least"}:
         return None
-    rest = stems(others) - stems_of_cells(table.header)
-    if _DIGIT.search(" ".join(rest)) or rest & stems_of_cells(cell for row in table.rows for cell in row):
+    if _DIGIT.search(" ".join(stems(others) - stems_of_cells(table.header))) or parts_of_cells(others, table):
         return None
     return _at_place(most_behind_headers(question, table, named.rows or range(table.num_rows)), order, table, 1)
 

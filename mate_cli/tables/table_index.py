@@ -87,6 +87,11 @@ def stems_of_cells(cells: Iterable[Cell]) -> frozenset[str]:
     return stems(word for cell in cells for word in format_names(cell.text).split())
 
 
+def parts_of_cells(words: Iterable[str], table: Table) -> frozenset[str]:
+    """Return the stems of words that some cell of a table has, and no header: they may tell its rows apart."""
+    return (stems(words) - stems_of_cells(table.header)) & stems_of_cells(cell for row in table.rows for cell in row)
+
+
 def _opening(table: Table) -> str:
     """Return title, headers and first rows, as many characters as a sentence encoder may read."""
     header, *rows = (", ".join(cell.text for cell in row) for row in (table.header, *table.rows[:_ROWS]))

@@ -11,7 +11,7 @@ from mate_cli.tables.asked_rows import asked_rows
 from mate_cli.tables.queries.headers import is_plural, plural
 from mate_cli.tables.queries.sheet import is_blank
 from mate_cli.tables.table import Coordinate, Table
-from mate_cli.tables.table_index import stems, stems_of_cells
+from mate_cli.tables.table_index import parts_of_cells, stems_of_cells
 from mate_cli.tables.text import normalize_for_match, stem
 
 _DIFFERENT = re.compile(
@@ -52,8 +52,9 @@ def whole_list(question: str, table: Table, cells: Sequence[Coordinate], aggrega
     text, headers = normalize_for_match(question), stems_of_cells(table.header)
     if _FEW.match(text) or (len(cells) == 1 and _asks_for_one(asked_kind(text), headers)):
         return [*cells]
-    rest = {word for word in stems(asked.others) - headers if len(word) > 1}  # initials of names are parts of cells
-    if _SOME.search(" ".join(asked.others)) or rest & stems_of_cells(cell for row in table.rows for cell in row):
+    if _SOME.search(" ".join(asked.others)):
+        return [*cells]
+    if any(len(word) > 1 for word in parts_of_cells(asked.others, table)):  # initials of names are parts of cells
         return [*cells]
     return [(row, cells[0][1]) for row in asked.rows]
 
